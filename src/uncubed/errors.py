@@ -1,0 +1,35 @@
+"""Every error and warning the library raises, by kind."""
+
+import numpy as np
+
+
+class UncubedError(Exception):
+    """Base of all errors raised by uncubed."""
+
+
+class InvalidInputError(UncubedError, ValueError):
+    """A value, shape or dtype that cannot be used; the message says what was expected and what came."""
+
+
+class UnknownDecisionError(UncubedError, LookupError):
+    """A value for a decision that was never made, was answered before, or is no longer awaited."""
+
+
+class NotPositiveDefiniteError(UncubedError, np.linalg.LinAlgError):
+    """A matrix stayed indefinite after every jitter that was tried."""
+
+
+class NotDifferentiableError(UncubedError):
+    """The kernel's sample paths have no derivative, so the quantity asked for does not exist."""
+
+
+class StateError(UncubedError, ValueError):
+    """A saved state that cannot be written or read: wrong version, wrong kind, or another action set."""
+
+
+class JitterWarning(UserWarning):
+    """A diagonal was increased to keep a matrix positive definite."""
+
+
+class LostValueWarning(UserWarning):
+    """A decision's value did not come in time, and is no longer awaited."""
