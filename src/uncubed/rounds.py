@@ -1,0 +1,195 @@
+"""Rounds against a known function, with what an experiment records of them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncubed import _validation as check
+from uncubed._typing import Array, ArrayLike
+from uncubed.acquisition import Acquisition
+from uncubed.actions import Box, Finite
+from uncubed.beliefs import Belief
+from uncubed.budget import Budget, Decision
+from uncubed.errors import InvalidInputError
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """What happened, at every `record_every`-th round and at the last; arrays of shape (recorded,).
+
+    Attributes:
+        rounds: the rounds recorded, counted from the start of the run.
+        cumulative_regret: Σ f* - f(x_t) from the noiseless f, refused rounds included; None where f* is not known.
+        model_order: kept observations, as the paper counts.
+        distinct: rows actually stored.
+        evaluations: values observed in the run.
+        seconds: clock time since the start of the run.
+        objective_seconds: the part of it spent in f.
+        frozen_at: the round from which nothing changed any more, because the acquisition selects a refused action
+            for ever; None if that did not happen.
+    """
+
+    rounds: NDArray[np.int64]
+    cumulative_regret: Array | None
+    model_order: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    seconds: Array
+    objective_seconds: Array
+    frozen_at: int | None
+
+    @property
+    def mean_average_regret(self) -> Array:
+        """Reg_t / t at the recorded rounds."""
+        if self.cumulative_regret is None:
+            raise InvalidInputError("mean_average_regret: expected a run with a known optimum, got one without")
+        return self.cumulative_regret / self.rounds
+
+    @property
+    def seconds_per_round(self) -> Array:
+        """Clock time per round between the recorded rounds."""
+        return np.diff(self.seconds, prepend=0.0) / np.diff(self.rounds, prepend=0)
+
+
+class Player(Protocol):
+    """What a run needs of a bandit."""
+
+    actions: Finite | Box
+    belief: Belief
+    acquisition: Acquisition
+    budget: Budget
+    act: bool
+    _rng: np.random.Generator
+
+    def select(self) -> Decision:
+        """Start a round."""
+
+    def observe(self, decision: Decision, value: float) -> None:
+        """End it with a value."""
+
+    def lose(self, decision: Decision) -> None:
+        """End it without."""
+
+
+def run(
+    bandit: Player,
+    f: Callable[[Array], float] | ArrayLike,
+    rounds: int,
+    *,
+    noise_std: float = 0.0,
+    optimum: float | None = None,
+    record_every: int = 1,
+    rng: np.random.Generator | None = None,
+) -> Run:
+    """Run rounds of a bandit against f.
+
+    Args:
+        bandit: goes on from where it is.
+        f: the function, of an action of shape (d,); on a finite set also its values, shape (N,). Where regret is
+            asked for it must be noiseless.
+        rounds: how many.
+        noise_std: standard deviation of Gaussian noise added to each observed value.
+        optimum: f*; known where f is given by its values. With it f is called in refused rounds too, once per action
+            of a finite set, to measure their regret; without it f is called only when a value is needed.
+        record_every: rounds between records; memory is O(rounds / record_every).
+        rng: of the noise; the bandit's own unless given.
+    """
+    rounds, noise_std = check.count("rounds", rounds), check.non_negative("noise_std", noise_std)
+    payoff, best = _payoff(bandit.actions, f, optimum)
+    recorder = _Recorder(rounds, check.count("record_every", record_every))
+    draw = (bandit._rng if rng is None else rng).standard_normal
+    noise = (lambda: noise_std * draw()) if noise_std else (lambda: 0.0)
+    may_freeze = not (bandit.act or bandit.acquisition.depends_on_round or bandit.budget.needs_beta)
+    for t in range(1, rounds + 1):
+        decision = bandit.select()
+        if decision.informative or bandit.act:
+            truth = _sample(bandit, decision, payoff, noise, recorder)
+        elif best is not None:
+            truth = payoff(decision)
+        if may_freeze and recorder.frozen_at is None and not decision.informative:
+            recorder.frozen_at = t
+        if best is not None:
+            recorder.regret += best - truth
+        recorder.after(t, bandit.belief)
+    return recorder.finished(with_regret=best is not None)
+
+
+class _Recorder:
+    """The columns of a `Run`, filled as rounds go by."""
+
+    def __init__(self, rounds: int, every: int) -> None:
+        self.rounds, self.every = rounds, every
+        self.regret, self.evaluations, self.in_objective = 0.0, 0, 0.0
+        self.frozen_at: int | None = None
+        self._table = np.empty((-(-rounds // every), 7))
+        self._start = time.perf_counter()
+
+    def after(self, t: int, belief: Belief) -> None:
+        if t % self.every and t != self.rounds:
+            return
+        seconds = time.perf_counter() - self._start
+        row = -(-t // self.every) - 1
+        counts = (t, belief.model_order, belief.distinct, self.evaluations)
+        self._table[row] = (*counts, self.regret, seconds, self.in_objective)
+
+    def finished(self, *, with_regret: bool) -> Run:
+        t, model_order, distinct, evaluations = self._table[:, :4].T.astype(np.int64)
+        regret, seconds, in_objective = self._table[:, 4:].T.copy()
+        known = regret if with_regret else None
+        return Run(t, known, model_order, distinct, evaluations, seconds, in_objective, self.frozen_at)
+
+
+def _sample(
+    bandit: Player,
+    decision: Decision,
+    payoff: Callable[[Decision], float],
+    noise: Callable[[], float],
+    recorder: _Recorder,
+) -> float:
+    """Call f and let the bandit observe; if either fails the bandit no longer waits, and knows what it knew."""
+    try:
+        start = time.perf_counter()
+        truth = payoff(decision)
+        recorder.in_objective += time.perf_counter() - start
+        bandit.observe(decision, truth + noise())
+    except BaseException:
+        bandit.lose(decision)
+        raise
+    recorder.evaluations += 1
+    return truth
+
+
+def _payoff(
+    actions: Finite | Box, f: Callable[[Array], float] | ArrayLike, optimum: float | None
+) -> tuple[Callable[[Decision], float], float | None]:
+    """f of a decision, and f* where it is known."""
+    best = None if optimum is None else check.real("optimum", optimum)
+    if not callable(f):
+        return _from_table(actions, f, best)
+    if best is None or isinstance(actions, Box):
+        return lambda decision: f(decision.action), best
+    known: dict[int | None, float] = {}
+
+    def once(decision: Decision) -> float:
+        if decision.index not in known:
+            known[decision.index] = f(decision.action)
+        return known[decision.index]
+
+    return once, best
+
+
+def _from_table(
+    actions: Finite | Box, values: ArrayLike, best: float | None
+) -> tuple[Callable[[Decision], float], float]:
+    if isinstance(actions, Box):
+        raise InvalidInputError("f: expected a function on a Box, got an array of values")
+    table = check.array("f", values, ndim=1)
+    if table.size != len(actions):
+        raise InvalidInputError(f"f: expected {len(actions)} values, one per action, got {table.size}")
+    numbers = table.tolist()
+    return lambda decision: numbers[decision.index or 0], float(table.max()) if best is None else best
