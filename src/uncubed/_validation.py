@@ -10,16 +10,22 @@ from uncubed._typing import Array, ArrayLike
 from uncubed.errors import InvalidInputError
 
 LARGEST = 1e100
-"""Largest magnitude accepted for a value or a coordinate: its square, times any 1/noise, is still finite."""
+"""Largest magnitude accepted for a value or a coordinate, and largest inverse of a positive number: the square of a
+value divided by a noise variance is still finite."""
 
 
 def real(name: str, value: Any) -> float:
     """A finite real number of magnitude at most `LARGEST`."""
+    if type(value) is float and -LARGEST <= value <= LARGEST:  # the way of every round
+        return value
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise InvalidInputError(f"{name}: expected a real number, got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond the floats
+        number = math.inf
     if not math.isfinite(number):
         raise InvalidInputError(f"{name}: expected a finite number, got {number}")
     if abs(number) > LARGEST:
@@ -28,10 +34,12 @@ def real(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
+    """A number above zero, between 1/LARGEST and LARGEST."""
     number = real(name, value)
     if number <= 0:
         raise InvalidInputError(f"{name}: expected a number above 0, got {number:g}")
+    if number < 1.0 / LARGEST:
+        raise InvalidInputError(f"{name}: expected a number of at least {1.0 / LARGEST:g}, got {number:g}")
     return number
 
 
@@ -58,6 +66,16 @@ def count(name: str, value: Any, *, least: int = 1) -> int:
     if value < least:
         raise InvalidInputError(f"{name}: expected an integer of at least {least}, got {value}")
     return int(value)
+
+
+def index(name: str, value: Any, size: int) -> int:
+    """A row of a table of `size` rows."""
+    if type(value) is int and 0 <= value < size:  # the way of every round
+        return value
+    number = count(name, value, least=0)
+    if number >= size:
+        raise InvalidInputError(f"{name}: expected an integer below {size}, got {number}")
+    return number
 
 
 def array(name: str, values: ArrayLike, *, ndim: int) -> Array:

@@ -331,14 +331,31 @@ _LARGEST_Z = 1e150  # its square is finite
 
 def log_tau(z: Array) -> Array:
     """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for every finite z."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        near = np.log(z * ndtr(z) + np.exp(_log_density(z)))
-        # z ≤ -1: τ/φ = 1 + z Φ/φ, and Φ/φ = √(π/2) erfcx(-z/√2)
-        middle = _log_density(z) + np.log1p(z * math.sqrt(math.pi / 2.0) * erfcx(-z / math.sqrt(2.0)))
-        u = 1.0 / (z * z)
-        series = 1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0))))
-        far = _log_density(z) - 2.0 * np.log(np.abs(z)) + np.log(series)
-    return np.where(z > -1.0, near, np.where(z > _FAR_TAIL, middle, far))
+    z = np.asarray(z, float)
+    result = np.empty_like(z)
+    near, far = z > -1.0, z <= _FAR_TAIL
+    middle = ~(near | far)
+    result[near] = _log_tau_near(z[near])
+    result[middle] = _log_tau_middle(z[middle])
+    result[far] = _log_tau_far(z[far])
+    return result
+
+
+def _log_tau_near(z: Array) -> Array:
+    tau: Array = np.log(z * ndtr(z) + np.exp(_log_density(z)))
+    return tau
+
+
+def _log_tau_middle(z: Array) -> Array:
+    # τ/φ = 1 + z Φ/φ, and Φ/φ = √(π/2) erfcx(-z/√2)
+    tau: Array = _log_density(z) + np.log1p(z * math.sqrt(math.pi / 2.0) * erfcx(-z / math.sqrt(2.0)))
+    return tau
+
+
+def _log_tau_far(z: Array) -> Array:
+    u = 1.0 / (z * z)
+    series = 1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0))))
+    return _log_density(z) - 2.0 * np.log(-z) + np.log(series)
 
 
 def _log_density(z: Array) -> Array:

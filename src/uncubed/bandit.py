@@ -98,6 +98,10 @@ class Bandit:
         self._expecting: Belief | None = None  # the belief conditioned on what is pending; None when out of date
         self._last: Array | None = None
         self._ledger = Ledger()
+        # Then the acquisition's own maximum is the certificate's max UCB, and need not be searched twice.
+        self._selects_by_upper_bound = isinstance(actions, Finite) and self.acquisition == UpperConfidenceBound(
+            TheoreticalBeta(self.delta)
+        )
         actions.prepare(belief)
         if certify or self.budget.needs_beta:
             certificate_beta(actions, belief.kernel, 1, delta)  # raises here, not in the first round
@@ -144,6 +148,7 @@ class Bandit:
         """
         t = self._round + 1
         belief = self._belief_expecting_pending()
+        self._ledger.delayed |= bool(self._pending)
         choice = self.acquisition.choose(t, self.actions, belief, self._rng, self._last)
         threshold = self._threshold(t)
         decision = decide(choice.action, choice.variance, belief.noise_variance, threshold, round=t, index=choice.row)
@@ -193,7 +198,11 @@ class Bandit:
         record_every: int = 1,
         rng: np.random.Generator | None = None,
     ) -> Run:
-        """Run rounds against a known function, for experiments; see `uncubed.rounds.run`."""
+        """Run rounds against a known function, for experiments; see `uncubed.rounds.run`.
+
+        The noise is drawn by the bandit's own generator unless another is given.
+        """
+        rng = self._rng if rng is None else rng
         return run(self, f, rounds, noise_std=noise_std, optimum=optimum, record_every=record_every, rng=rng)
 
     # Certificates
@@ -262,9 +271,9 @@ class Bandit:
         bandit._rng.bit_generator.state = state["random"]
         bandit._round, bandit._evaluations, bandit._initial = state["round"], state["evaluations"], state["initial"]
         bandit._ledger = Ledger.restore(state["ledger"])
-        bandit._last = None if state["last"] is None else np.array(state["last"])
+        bandit._last = None if state["last"] is None else _read_only(state["last"])
         for saved in state["pending"]:
-            decision = Decision(**{**saved, "action": np.array(saved["action"])})
+            decision = Decision(**{**saved, "action": _read_only(saved["action"])})
             bandit._pending[decision.round] = decision
         return bandit
 
@@ -299,7 +308,7 @@ class Bandit:
         """max UCB_t - LCB_t(x_t), and 1/t² on a box."""
         beta = certificate_beta(self.actions, self.belief.kernel, t, self.delta)
         root = math.sqrt(beta)
-        if not self._pending and self._selects_by_upper_bound():
+        if self._selects_by_upper_bound and not self._pending:
             top = choice.score
         else:
             top = upper(self.actions, self.belief, beta, self._rng, choice.action)
@@ -308,12 +317,6 @@ class Bandit:
             posterior = self.belief.predict(choice.action[None, :])
             mean, variance = float(posterior.mean[0]), float(posterior.variance[0])
         return max(top - mean, 0.0) + root * math.sqrt(variance) + discretisation(self.actions, t)
-
-    def _selects_by_upper_bound(self) -> bool:
-        """Whether the acquisition's own maximum is the certificate's max UCB."""
-        return isinstance(self.actions, Finite) and self.acquisition == UpperConfidenceBound(
-            TheoreticalBeta(self.delta)
-        )
 
     def _learn(self, action: Array, index: int | None, value: float) -> None:
         if index is None or self.belief.surface is None:
@@ -383,7 +386,8 @@ class Bandit:
 
     def _theorem_regret(self) -> float | None:
         beta = self.acquisition.beta if isinstance(self.acquisition, UpperConfidenceBound) else None
-        if not isinstance(beta, TheoreticalBeta) or beta.delta > self.delta or not self._round:
+        applies = isinstance(beta, TheoreticalBeta) and beta.delta <= self.delta and not self._ledger.delayed
+        if beta is None or not applies or not self._round:
             return None
         beta_t = beta(self._round, self.actions, self.belief)
         on_box = isinstance(self.actions, Box)
@@ -398,6 +402,12 @@ class Bandit:
             ),
         }
         return tuple(text for text, holds in caveats.items() if holds)
+
+
+def _read_only(values: list[float]) -> Array:
+    array = np.array(values, float)
+    array.flags.writeable = False
+    return array
 
 
 def _of_kind(name: str, value: Any, *kinds: type) -> Any:

@@ -6,8 +6,9 @@ at a value, so the decision is known when the action is selected.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 from uncubed import _validation as check
 from uncubed._typing import Array
@@ -16,7 +17,7 @@ from uncubed.information import absolute_variance_threshold, horizon_epsilon, in
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """The outcome of one round's test.
 
@@ -56,7 +57,10 @@ class Budget(ABC):
 
     def __post_init__(self) -> None:
         if self.max_model_order is not None:
-            check.count("max_model_order", self.max_model_order)
+            self._clean("max_model_order", check.count)
+
+    def _clean(self, name: str, checked: Callable[[str, Any], Any]) -> None:
+        object.__setattr__(self, name, checked(name, getattr(self, name)))
 
     @abstractmethod
     def threshold(
@@ -143,7 +147,7 @@ class Constant(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.non_negative("epsilon", self.epsilon)
+        self._clean("epsilon", check.non_negative)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -164,9 +168,10 @@ class ForHorizon(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.count("horizon", self.horizon)
+        self._clean("horizon", check.count)
+        check.real("horizon", self.horizon)
         if self.alpha is not None:
-            check.non_negative("alpha", self.alpha)
+            self._clean("alpha", check.non_negative)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -194,7 +199,7 @@ class Absolute(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.real("epsilon", self.epsilon)
+        self._clean("epsilon", check.real)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -215,7 +220,7 @@ class Resolution(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.positive("r", self.r)
+        self._clean("r", check.positive)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -237,14 +242,14 @@ class Gap(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.positive("g", self.g)
+        self._clean("g", check.positive)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
     ) -> float:
         if beta is None:
             raise InvalidInputError("beta: expected the theoretical β_t for Budget.gap, got None")
-        return (self.g / scale) ** 2 / (4.0 * beta)
+        return (self.g / scale) ** 2 / (4.0 * check.positive("beta", beta))
 
     def describe(self) -> str:
         return f"gap: keep iff the posterior standard deviation > g/(2√β), g = {self.g:g} in the objective's units"

@@ -40,7 +40,7 @@ class Certificate:
         best_gap: f* - f(best) is at most this.
         cumulative_regret: Σ_t f* - f(x_t) over the rounds so far is at most this; None if it was not tracked.
         theorem_regret: Theorem 3.2's bound on the same with the realised information gain; None where it does not
-            apply (another acquisition than UCB with a theoretical β of at most this δ).
+            apply: another acquisition than UCB with a theoretical β of at most this δ, or values that came late.
         caveats: what weakens the statement, in words.
     """
 
@@ -78,6 +78,7 @@ class Ledger:
     kept_gain: float = 0.0  # Σ gain over informative rounds
     refused_epsilon: float = 0.0  # Σ ε over refused rounds: at least the gain there
     least_epsilon: float = math.inf  # over informative rounds
+    delayed: bool = False  # whether an action was ever selected while earlier values were awaited
 
     def record(self, informative: bool, gain: float, epsilon: float, regret: float) -> None:
         """Add one round."""

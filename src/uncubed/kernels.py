@@ -36,7 +36,12 @@ class Kernel(ABC):
     """-c''(0) in units of the length-scale: the variance of ∂f/∂x at unit variance; inf where it does not exist."""
 
     def __init__(self, length_scale: float | Sequence[float] | Array = 1.0, variance: float = 1.0) -> None:
-        raw = np.asarray(length_scale)
+        try:
+            raw = np.asarray(length_scale)
+        except ValueError as error:
+            raise InvalidInputError(
+                "length_scale: expected a number or one per dimension, got a ragged sequence"
+            ) from error
         if raw.ndim > 1 or raw.size == 0:
             raise InvalidInputError(f"length_scale: expected a number or one per dimension, got shape {raw.shape}")
         scales = raw.reshape(-1).tolist()
@@ -101,6 +106,8 @@ class Kernel(ABC):
         """Σ_m weights[n, m] ∂k(a_n, b_m)/∂a_n, shape (n, d), for each array of weights, without the (n, m, d) array."""
         slope = self.slope(self.squared_distance(A, B))
         slope *= 2.0 * self.variance
+        origin = B[0] if len(B) else 0.0  # so that nothing cancels far from zero
+        A, B = A - origin, B - origin
         results = []
         for w in weights:
             sw = slope * w
@@ -115,7 +122,8 @@ class Kernel(ABC):
 
     def with_theta(self, theta: ArrayLike) -> "Kernel":
         """The same kernel with other log hyper-parameters."""
-        values = np.exp(check.array("theta", theta, ndim=1))
+        with np.errstate(over="ignore"):  # inf is refused below, by name
+            values = np.exp(check.array("theta", theta, ndim=1))
         if values.size != self.length_scale.size + 1:
             raise InvalidInputError(f"theta: expected {self.length_scale.size + 1} numbers, got {values.size}")
         scale = float(values[0]) if self.isotropic else values[:-1]
@@ -124,12 +132,12 @@ class Kernel(ABC):
     def theta_gradient(self, A: Array, B: Array) -> Array:
         """∂k(a, b)/∂theta, shape (len(theta), n, m)."""
         # r² depends on log ℓ_j through -2 times its own j-th term; the log variance scales k itself.
-        r2 = self.squared_distance(A, B)
+        r2 = np.minimum(self.squared_distance(A, B), _FAR)  # beyond it the slope is 0, and 0 times inf is not
         slope = -2.0 * self.variance * self.slope(r2.copy())
         if self.isotropic:
             by_scale = [slope * r2]
         else:
-            terms = ((A[:, None, :] - B[None, :, :]) / self.length_scale) ** 2
+            terms = np.clip((A[:, None, :] - B[None, :, :]) / self.length_scale, -_FAR, _FAR) ** 2
             by_scale = [slope * terms[:, :, j] for j in range(terms.shape[2])]
         return np.stack([*by_scale, self.variance * self.correlation(r2)])
 
@@ -149,7 +157,11 @@ class Kernel(ABC):
         """
         if not np.isfinite(self.curvature):
             raise self._no_derivative()
-        scaled = np.asarray(widths, float) / self.length_scale
+        clean = check.array("widths", widths, ndim=1)
+        self.check_dimension(clean.size)
+        if clean.min() < 0:
+            raise InvalidInputError(f"widths: expected numbers of at least 0, got {clean.min():g}")
+        scaled = clean / self.length_scale
         s = float(np.sqrt(self.variance * self.curvature) * scaled.max())
         side = np.sqrt(scaled.size) * scaled
 

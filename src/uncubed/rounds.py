@@ -64,7 +64,6 @@ class Player(Protocol):
     acquisition: Acquisition
     budget: Budget
     act: bool
-    _rng: np.random.Generator
 
     def select(self) -> Decision:
         """Start a round."""
@@ -84,7 +83,7 @@ def run(
     noise_std: float = 0.0,
     optimum: float | None = None,
     record_every: int = 1,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator,
 ) -> Run:
     """Run rounds of a bandit against f.
 
@@ -97,13 +96,12 @@ def run(
         optimum: f*; known where f is given by its values. With it f is called in refused rounds too, once per action
             of a finite set, to measure their regret; without it f is called only when a value is needed.
         record_every: rounds between records; memory is O(rounds / record_every).
-        rng: of the noise; the bandit's own unless given.
+        rng: of the noise.
     """
     rounds, noise_std = check.count("rounds", rounds), check.non_negative("noise_std", noise_std)
     payoff, best = _payoff(bandit.actions, f, optimum)
     recorder = _Recorder(rounds, check.count("record_every", record_every))
-    draw = (bandit._rng if rng is None else rng).standard_normal
-    noise = (lambda: noise_std * draw()) if noise_std else (lambda: 0.0)
+    noise = (lambda: noise_std * rng.standard_normal()) if noise_std else (lambda: 0.0)
     may_freeze = not (bandit.act or bandit.acquisition.depends_on_round or bandit.budget.needs_beta)
     for t in range(1, rounds + 1):
         decision = bandit.select()

@@ -64,6 +64,8 @@ class Belief(ABC):
         self.evictions = 0
         self._points = np.empty((0, 0))
         self._updates = 0
+        self._expects = False
+        self._observed_best: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -89,9 +91,9 @@ class Belief(ABC):
         """½ log|I + K/σ²| of what the belief holds, in nats."""
 
     @property
-    @abstractmethod
     def best_value(self) -> float | None:
-        """The largest value it holds, None before the first."""
+        """The largest value it holds, expected ones aside; None before the first."""
+        return self._observed_best if self._expects else self._largest_value()
 
     @property
     def dictionary(self) -> Array:
@@ -120,7 +122,7 @@ class Belief(ABC):
     def update_at(self, index: int, value: float) -> None:
         """Condition on a value observed at one of the tracked actions."""
         surface = self._tracked()
-        value = check.real("value", value)
+        index, value = check.index("index", index, len(surface.X)), check.real("value", value)
         self._learn(surface.X[index], value, surface.column(index, self.dictionary), index)
 
     @abstractmethod
@@ -146,6 +148,7 @@ class Belief(ABC):
         expecting = self.copy()
         for x in check.points("X", X, self.dimension):
             expecting.update(x, float(expecting.predict(x[None, :]).mean[0]))
+        expecting._expects, expecting._observed_best = True, self.best_value
         return expecting
 
     @abstractmethod
@@ -182,6 +185,7 @@ class Belief(ABC):
     def covariance(self, X: ArrayLike) -> Array:
         """Joint posterior covariance of f at the rows of X, shape (n, n)."""
         clean = check.points("X", X, self.dimension)
+        self.kernel.check_dimension(clean.shape[1])
         V = self._whiten(self.kernel(self._atoms(clean), clean))
         return self.kernel(clean, clean) - V.T @ self._shrink(V)
 
@@ -196,6 +200,7 @@ class Belief(ABC):
         """Keep mean and variance of these actions up to date from now on, in `surface`."""
         clean = check.points("X", X, self.dimension)
         self._fit_dimension(clean.shape[1])
+        clean = clean.copy() if clean.flags.writeable else clean  # nobody else may change what is tracked
         self.surface = Surface(self.kernel, clean, stored=self._stores_cross_kernel)
         for d in self.dictionary:
             self.surface.append(d)
@@ -221,6 +226,10 @@ class Belief(ABC):
     @abstractmethod
     def _learn(self, x: Array, value: float, k: Array, index: int | None) -> None:
         """Condition on a value at x, where k = k(D, x)."""
+
+    @abstractmethod
+    def _largest_value(self) -> float | None:
+        """Of all values that were learned."""
 
     @abstractmethod
     def _whiten(self, K: Array) -> Array:
@@ -291,18 +300,6 @@ class Belief(ABC):
         self._points[row : rows - 1] = self._points[row + 1 : rows].copy()
         if self.surface is not None:
             self.surface.remove(row)
-
-
-def marginal_losses(W: Array, precision: Array) -> Array:
-    """Information lost when one atom's value is marginalised out, shape (M,).
-
-    With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain ½ log|K|/|S| falls
-    by ½ log (S⁻¹)_jj / (K⁻¹)_jj.
-    """
-    after = np.einsum("ij,ij->j", W, precision @ W)
-    before = np.einsum("ij,ij->j", W, W)
-    losses: Array = 0.5 * np.log(after / before)
-    return losses
 
 
 def _root(covariance: Array) -> Array:

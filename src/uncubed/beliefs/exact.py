@@ -6,6 +6,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from uncubed import _validation as check
 from uncubed._typing import Array
 from uncubed.beliefs.base import Belief
 from uncubed.cholesky import CholeskyFactor
@@ -36,10 +37,15 @@ class ExactBelief(Belief):
     Repeated actions are merged without loss: n values at one action are one row with their mean and noise σ²/n.
     When every value is kept this is the dense GP; when the information test decides, the paper's compressed one.
 
+    Args:
+        kernel: prior covariance.
+        noise_variance: σ².
+        merge: whether repeats are merged; without it every value is a row, as in the paper, for comparison.
+
     >>> from uncubed.kernels import SquaredExponential
     >>> belief = ExactBelief(SquaredExponential(), noise_variance=0.5)
-    >>> belief.update([0.0], 1.0)
-    ... belief.update([0.0], 2.0)
+    >>> for value in (1.0, 2.0):
+    ...     belief.update([0.0], value)
     >>> belief.model_order, belief.distinct
     (2, 1)
     >>> belief.predict([[0.0]]).mean
@@ -50,8 +56,9 @@ class ExactBelief(Belief):
     absorbs = False
     _spares_newest = True  # or a full model would ask for the same action for ever, and learn nothing
 
-    def __init__(self, kernel: Kernel, noise_variance: float = 1e-3) -> None:
+    def __init__(self, kernel: Kernel, noise_variance: float = 1e-3, *, merge: bool = True) -> None:
         super().__init__(kernel, noise_variance)
+        self.merge = merge
         self._factor = CholeskyFactor()
         self._repeats: list[_Repeats] = []
         self._row_of: dict[bytes, int] = {}
@@ -75,10 +82,6 @@ class ExactBelief(Belief):
     def values(self) -> Array:
         """Mean value of each row, shape (distinct,)."""
         return np.array([r.mean for r in self._repeats], float)
-
-    @property
-    def best_value(self) -> float | None:
-        return max((r.largest for r in self._repeats), default=None)
 
     @property
     def information_gain(self) -> float:
@@ -106,6 +109,7 @@ class ExactBelief(Belief):
         return np.append(by_theta, by_noise)
 
     def remove(self, row: int) -> None:
+        row = check.index("row", row, self.distinct)
         self._factor.remove(row)
         self._remove_point(row, self.distinct)
         self._kept -= self._repeats.pop(row).count
@@ -118,7 +122,7 @@ class ExactBelief(Belief):
         return -0.5 * np.log(self._factor.solve_diagonal() * self._noise())
 
     def copy(self) -> Self:
-        other = type(self)(self.kernel, self.noise_variance)
+        other = type(self)(self.kernel, self.noise_variance, merge=self.merge)
         self._copy_shared_to(other)
         other._factor = self._factor.copy()
         other._repeats = [_Repeats(r.count, r.mean, r.scatter, r.largest) for r in self._repeats]
@@ -134,6 +138,7 @@ class ExactBelief(Belief):
     def state(self) -> dict[str, Any]:
         return {
             "noise_variance": self.noise_variance,
+            "merge": self.merge,
             "evictions": self.evictions,
             "updates": self._updates,
             "dictionary": self.dictionary.tolist(),
@@ -142,7 +147,7 @@ class ExactBelief(Belief):
 
     @classmethod
     def restore(cls, kernel: Kernel, state: dict[str, Any]) -> Self:
-        belief = cls(kernel, state["noise_variance"])
+        belief = cls(kernel, state["noise_variance"], merge=state["merge"])
         belief.evictions, belief._updates = state["evictions"], state["updates"]
         for x, repeats in zip(state["dictionary"], state["repeats"], strict=True):
             belief._add_row(belief._point(x), _Repeats(*repeats))
@@ -150,7 +155,7 @@ class ExactBelief(Belief):
         return belief
 
     def _learn(self, x: Array, value: float, k: Array, index: int | None) -> None:
-        row = self._row_of.get(_key(x))
+        row = self._row_of.get(_key(x)) if self.merge else None
         if row is None:
             self._learn_new(x, value, k, index)
         else:
@@ -198,6 +203,9 @@ class ExactBelief(Belief):
 
     def _noise(self) -> Array:
         return self.noise_variance / self.counts
+
+    def _largest_value(self) -> float | None:
+        return max((r.largest for r in self._repeats), default=None)
 
     def _whiten(self, K: Array) -> Array:
         return self._factor.whiten(K)

@@ -6,7 +6,7 @@ import numpy as np
 
 from uncubed import _validation as check
 from uncubed._typing import Array
-from uncubed.beliefs.base import Belief, marginal_losses
+from uncubed.beliefs.base import Belief
 from uncubed.cholesky import CholeskyFactor
 from uncubed.kernels import Kernel
 
@@ -63,14 +63,11 @@ class ProjectedBelief(Belief):
         return self._absorbed
 
     @property
-    def best_value(self) -> float | None:
-        return self._best
-
-    @property
     def information_gain(self) -> float:
         return 0.5 * float(np.linalg.slogdet(self._precision)[1])
 
     def remove(self, row: int) -> None:
+        row = check.index("row", row, self.distinct)
         # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew.
         removal = self._factor.remove(row)
         P = removal.apply(removal.apply(self._covariance).T)
@@ -82,7 +79,12 @@ class ProjectedBelief(Belief):
         self._recompute_surface()
 
     def losses(self) -> Array:
-        return marginal_losses(self._factor.inverse, self._precision)
+        # With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain
+        # ½ log|K|/|S| falls by ½ log (S⁻¹)_jj / (K⁻¹)_jj when atom j is marginalised out.
+        W = self._factor.inverse
+        after = np.einsum("ij,ij->j", W, self._precision @ W)
+        losses: Array = 0.5 * np.log(after / self._factor.solve_diagonal())
+        return losses
 
     def copy(self) -> Self:
         other = type(self)(self.kernel, self.noise_variance, novelty=self.novelty)
@@ -140,9 +142,10 @@ class ProjectedBelief(Belief):
         if self.surface is not None:
             covariance = self.surface.combine(self._factor.inverse.T @ Pz, self.dictionary)
             self.surface.assimilate(covariance, surprise, total)
-        self._precision += np.outer(z, z / noise)
+        weighted = z / np.sqrt(noise)
+        self._precision += weighted[:, None] * weighted  # symmetric to the last bit, as restore() makes it
         self._vector += z * (value / noise)
-        self._covariance -= np.outer(Pz, Pz / total)
+        self._covariance -= Pz[:, None] * (Pz / total)
         self._mean += Pz * (surprise / total)
         self._best = value if self._best is None else max(self._best, value)
         self._absorbed += 1
@@ -156,6 +159,9 @@ class ProjectedBelief(Belief):
         self._vector, self._mean = np.append(self._vector, 0.0), np.append(self._mean, 0.0)
         pivot = self._factor.lower[-1, -1]
         return np.append(z, pivot), np.append(Pz, pivot)
+
+    def _largest_value(self) -> float | None:
+        return self._best
 
     def _whiten(self, K: Array) -> Array:
         return self._factor.whiten(K)

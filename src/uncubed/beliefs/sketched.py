@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncubed import _validation as check
-from uncubed._typing import Array
-from uncubed.beliefs.base import Belief, marginal_losses
+from uncubed._typing import Array, ArrayLike
+from uncubed.beliefs.base import Belief
 from uncubed.kernels import Kernel
 
 
@@ -33,7 +33,8 @@ class SketchedBelief(Belief):
         self, kernel: Kernel, noise_variance: float = 1e-3, *, oversampling: float = 2.0, seed: int | None = None
     ) -> None:
         super().__init__(kernel, noise_variance)
-        self.oversampling = oversampling if oversampling == np.inf else check.positive("oversampling", oversampling)
+        unlimited = isinstance(oversampling, float) and oversampling == np.inf
+        self.oversampling = np.inf if unlimited else check.positive("oversampling", oversampling)
         self._rng = np.random.default_rng(seed)
         self._pulled = np.empty((0, 0))  # distinct actions, (n, d)
         self._counts = np.empty(0)
@@ -55,10 +56,6 @@ class SketchedBelief(Belief):
         return len(self._inducing)
 
     @property
-    def best_value(self) -> float | None:
-        return self._best
-
-    @property
     def information_gain(self) -> float:
         return 0.5 * float(np.linalg.slogdet(self._precision)[1])
 
@@ -76,10 +73,25 @@ class SketchedBelief(Belief):
 
     def remove(self, row: int) -> None:
         """Drop an atom from the sketch; its values stay."""
+        row = check.index("row", row, self.distinct)
         self._build(np.delete(self._inducing, row))
 
     def losses(self) -> Array:
-        return marginal_losses(self._basis, self._precision)
+        # The values stay when an atom goes, so there is no shorter way than to try each.
+        without = [np.delete(self._inducing, row) for row in range(self.distinct)]
+        gains = [0.5 * float(np.linalg.slogdet(self._sketch(S)[1])[1]) for S in without]
+        return self.information_gain - np.array(gains, float)
+
+    def condition(self, X: ArrayLike) -> Self:
+        """A copy that also expects values at X, which join the sketch; nothing is redrawn."""
+        expecting = self.copy()
+        clean = check.points("X", X, self.dimension)
+        for x, mean in zip(clean, self.predict(clean).mean, strict=True):
+            row = expecting._row(expecting._point(x))
+            expecting._counts[row] += 1.0
+            expecting._sums[row] += mean
+            expecting._build(np.union1d(expecting._inducing, [row]))
+        return expecting
 
     def copy(self) -> Self:
         return type(self)._with(self.kernel, self.state(), self.surface.X if self.surface is not None else None)
@@ -111,7 +123,7 @@ class SketchedBelief(Belief):
         belief.evictions, belief._updates, belief._best = state["evictions"], state["updates"], state["best"]
         belief._rng.bit_generator.state = state["random"]
         for x in state["pulled"]:
-            belief._new_row(belief._point(x))
+            belief._row(belief._point(x))
         belief._counts, belief._sums = np.array(state["counts"], float), np.array(state["sums"], float)
         belief._build(np.array(state["inducing"], np.intp))
         if tracked is not None:
@@ -119,9 +131,7 @@ class SketchedBelief(Belief):
         return belief
 
     def _learn(self, x: Array, value: float, k: Array, index: int | None) -> None:
-        row = self._row_of.get((x + 0.0).tobytes())
-        if row is None:
-            row = self._new_row(x)
+        row = self._row(x)
         variance = self.predict(self._pulled).variance  # of the previous model
         self._counts[row] += 1.0
         self._sums[row] += value
@@ -129,11 +139,15 @@ class SketchedBelief(Belief):
         self._updates += 1
         self._build(self._draw(variance / self.noise_variance))
 
-    def _new_row(self, x: Array) -> int:
+    def _row(self, x: Array) -> int:
+        """The row of an action, a new one with no observations if need be."""
+        key = (x + 0.0).tobytes()  # -0.0 is 0.0
+        if key in self._row_of:
+            return self._row_of[key]
         row = len(self._counts)
         self._pulled = np.vstack([self._pulled.reshape(row, x.size), x])
         self._counts, self._sums = np.append(self._counts, 0.0), np.append(self._sums, 0.0)
-        self._row_of[(x + 0.0).tobytes()] = row
+        self._row_of[key] = row
         return row
 
     def _draw(self, relative_variance: Array) -> NDArray[np.intp]:
@@ -143,17 +157,28 @@ class SketchedBelief(Belief):
         return drawn if len(drawn) else np.array([int(np.argmax(some))], np.intp)
 
     def _build(self, inducing: NDArray[np.intp]) -> None:
-        self._inducing = inducing
+        self._inducing = inducing.astype(np.intp)
         S = self._pulled[self._inducing]
         self._points = S if S.size else np.empty((8, max(self._points.shape[1], S.shape[1])))
-        s, U = np.linalg.eigh(self.kernel(S, S)) if len(S) else (np.empty(0), np.empty((0, 0)))
-        large = s > (s.max(initial=0.0) * len(s) * np.finfo(float).eps)
-        self._basis = (U[:, large] / np.sqrt(s[large])).T
-        Z = self._basis @ self.kernel(S, self._pulled) if len(S) else np.empty((0, len(self._pulled)))
-        self._precision = np.eye(len(Z)) + (Z * self._counts) @ Z.T / self.noise_variance
+        self._basis, self._precision, vector = self._sketch(self._inducing)
         self._covariance = np.linalg.inv(self._precision).astype(np.float64, copy=False)
-        self._mean = self._covariance @ (Z @ self._sums) / self.noise_variance
+        self._mean = self._covariance @ vector
         self._recompute_surface()
+
+    def _sketch(self, inducing: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """diag(s)^-½ Uᵀ, Λ and σ⁻² Σ z y for an inducing set."""
+        if not len(inducing):
+            return np.empty((0, 0)), np.empty((0, 0)), np.empty(0)
+        S = self._pulled[inducing]
+        s, U = np.linalg.eigh(self.kernel(S, S))
+        large = s > s[-1] * len(s) * np.finfo(float).eps
+        basis: Array = (U[:, large] / np.sqrt(s[large])).T
+        Z = basis @ self.kernel(S, self._pulled)
+        precision: Array = np.eye(len(Z)) + (Z * self._counts) @ Z.T / self.noise_variance
+        return basis, precision, Z @ self._sums / self.noise_variance
+
+    def _largest_value(self) -> float | None:
+        return self._best
 
     def _whiten(self, K: Array) -> Array:
         return self._basis @ K
