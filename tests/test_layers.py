@@ -1,0 +1,117 @@
+"""Imports between the modules of uncubed point down only, and the core needs NumPy and SciPy only."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import uncubed
+
+ROOT = Path(uncubed.__file__).parent
+
+# From the bottom; a module may import those above its own line only. A module that is not here fails the test.
+LAYERS = [
+    ["errors", "_typing"],
+    ["_validation"],
+    ["kernels"],
+    ["cholesky"],
+    ["information"],
+    ["budget"],
+    ["threads"],
+    ["beliefs.surface"],
+    ["beliefs.base"],
+    ["beliefs.exact", "beliefs.projected", "beliefs.sketched"],
+    ["beliefs"],
+    ["acquisition"],
+    ["actions"],
+    ["certificate"],
+    ["_state"],
+    ["rounds"],
+    ["bandit"],
+    [""],  # the package itself
+]
+LEVEL = {module: level for level, modules in enumerate(LAYERS) for module in modules}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def imported(source: str, inside: str, *, top_level_only: bool = False) -> Iterator[str]:
+    """Absolute dotted names that a module imports; `inside` is its package."""
+    tree = ast.parse(source)
+    for node in _outside_functions(tree) if top_level_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*parts, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _outside_functions(child)
+
+
+def uncubed_module(name: str) -> str | None:
+    """The module of ours that an imported name lies in, None if it is not ours."""
+    first, _, rest = name.partition(".")
+    if first != "uncubed":
+        return None
+    while rest and rest not in MODULES and rest not in LEVEL:
+        rest = rest.rpartition(".")[0]
+    return rest
+
+
+def violations(module: str, source: str, inside: str) -> list[str]:
+    below = {uncubed_module(name) for name in imported(source, inside)} - {None}
+    return sorted(
+        f"{module} imports {name}" for name in below if LEVEL.get(name or "", len(LAYERS)) >= LEVEL.get(module, 0)
+    )
+
+
+def package_of(module: str, path: Path) -> str:
+    dotted = f"uncubed.{module}".rstrip(".")
+    return dotted if path.name == "__init__.py" else dotted.rpartition(".")[0]
+
+
+def test_every_module_has_its_layer() -> None:
+    assert sorted(set(MODULES) - set(LEVEL)) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down_only(module: str) -> None:
+    path = MODULES[module]
+    assert violations(module, path.read_text(encoding="utf-8"), package_of(module, path)) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_core_imports_numpy_and_scipy_only(module: str) -> None:
+    source, inside = MODULES[module].read_text(encoding="utf-8"), package_of(module, MODULES[module])
+    ours = {*sys.stdlib_module_names, "numpy", "scipy", "uncubed"}
+    assert {name.partition(".")[0] for name in imported(source, inside, top_level_only=True)} <= ours
+    assert {name.partition(".")[0] for name in imported(source, inside)} <= {*ours, "threadpoolctl"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import uncubed.bandit",
+        "from uncubed import bandit",
+        "from uncubed.bandit import Bandit",
+        "from uncubed import Bandit",
+        "from uncubed.beliefs import ExactBelief",
+        "from . import bandit",
+        "from .beliefs.exact import ExactBelief",
+        "def f():\n    from uncubed.beliefs.base import Belief",
+        "if True:\n    from uncubed.cholesky import CholeskyFactor",
+    ],
+)
+def test_an_upward_import_is_seen_in_every_form(line: str) -> None:
+    assert violations("cholesky", line, "uncubed")
+    assert not violations("cholesky", "from uncubed.errors import JitterWarning\nimport numpy", "uncubed")
