@@ -33,6 +33,8 @@ from uncubed.rounds import Run, run
 VERSION = 1
 """Of the saved state."""
 
+_LARGEST_RATIO = 1e300  # of threshold to noise: a budget that refuses everything still has a finite ε
+
 
 class Estimate(NamedTuple):
     """An action and what the belief says of it."""
@@ -168,7 +170,7 @@ class Bandit:
         """
         self._check_awaited(decision)
         value = check.real("value", value)
-        if decision.informative or self.belief.absorbs:
+        if self._learns_from(decision):
             self._learn(decision.action, decision.index, value)
         self._forget(decision)
         self._evaluations += 1
@@ -180,12 +182,9 @@ class Bandit:
 
     def add(self, action: ArrayLike, value: float) -> None:
         """Learn a value observed outside the rounds, such as an initial point; it enters untested."""
-        clean = check.point("action", action, self.actions.dimension)
-        if not self.actions.contains(clean):
-            raise InvalidInputError(f"action: expected a point of {self.actions!r}, got {clean.tolist()}")
-        before = self.belief.model_order
+        clean = self._member(action)
         self._learn(clean, None, check.real("value", value))
-        self._initial += max(self.belief.model_order - before, 0)
+        self._initial += 1
         self._expecting = None
 
     def run(
@@ -209,13 +208,17 @@ class Bandit:
 
     def gap(self, action: ArrayLike) -> float:
         """An upper bound on f* - f(action): max UCB - LCB(action), and 1/t² on a box."""
-        return self._gap(check.point("action", action, self.actions.dimension), self._upper())
+        return self._gap(self._member(action), self._upper())
 
     def certificate(self) -> Certificate:
-        """What can be promised now; `print` it."""
+        """What can be promised now; `print` it.
+
+        The confidence is shared by the rounds, one belief each: of certificates read between two rounds, while values
+        come in, each holds by itself, but not all of them together.
+        """
         t, beta = self._round + 1, self._certificate_beta()
         top = self._upper()
-        recommended = most_certain(self.actions, self.belief, beta, self._rng_copy(), self._last).action
+        recommended = most_certain(self.actions, self.belief, beta, self._reading_rng(), self._last).action
         best = self.best.action if self.belief.distinct else None
         return Certificate(
             round=t,
@@ -233,8 +236,7 @@ class Bandit:
     def model_order_bound(self, *, steps: int = 2000) -> int | None:
         """A bound on the model order so far, from the prior alone; see `certificate.model_order_bound`.
 
-        None on a box, for a belief other than `ExactBelief`, when the budget keeps everything, or when `steps` greedy
-        steps do not suffice.
+        None on a box, for a belief other than `ExactBelief`, or when the budget keeps everything.
         """
         if not isinstance(self.actions, Finite) or not isinstance(self.belief, ExactBelief):
             return None
@@ -302,21 +304,28 @@ class Bandit:
 
     def _threshold(self, t: int) -> float:
         beta = certificate_beta(self.actions, self.belief.kernel, t, self.delta) if self.budget.needs_beta else None
-        return self.budget.threshold(self.belief.noise_variance, self.actions.dimension, 1.0, t, beta=beta)
+        noise = self.belief.noise_variance
+        threshold = self.budget.threshold(noise, self.actions.dimension, 1.0, t, beta=beta)
+        return min(threshold, _LARGEST_RATIO * noise)
 
     def _regret_bound(self, t: int, choice: Selection) -> float:
         """max UCB_t - LCB_t(x_t), and 1/t² on a box."""
         beta = certificate_beta(self.actions, self.belief.kernel, t, self.delta)
-        root = math.sqrt(beta)
         if self._selects_by_upper_bound and not self._pending:
             top = choice.score
         else:
-            top = upper(self.actions, self.belief, beta, self._rng, choice.action)
+            top = upper(self.actions, self.belief, beta, self._reading_rng(), choice.action)
         mean, variance = choice.mean, choice.variance
         if self._pending:
             posterior = self.belief.predict(choice.action[None, :])
             mean, variance = float(posterior.mean[0]), float(posterior.variance[0])
-        return max(top - mean, 0.0) + root * math.sqrt(variance) + discretisation(self.actions, t)
+        return _upper_less_lower(top, mean, math.sqrt(beta * variance)) + discretisation(self.actions, t)
+
+    def _member(self, action: ArrayLike) -> Array:
+        clean = check.point("action", action, self.actions.dimension)
+        if not self.actions.contains(clean):
+            raise InvalidInputError(f"action: expected a point of {self.actions!r}, got {clean.tolist()}")
+        return clean
 
     def _learn(self, action: Array, index: int | None, value: float) -> None:
         if index is None or self.belief.surface is None:
@@ -361,25 +370,31 @@ class Bandit:
             raise UnknownDecisionError(f"round {decision.round} selected another action: is this another bandit's?")
 
     def _belief_expecting_pending(self) -> Belief:
-        if not self._pending:
+        expected = [d.action for d in self._pending.values() if self._learns_from(d)]
+        if not expected:
             return self.belief
         if self._expecting is None:
-            self._expecting = self.belief.condition(np.array([d.action for d in self._pending.values()]))
+            self._expecting = self.belief.condition(np.array(expected))
         return self._expecting
+
+    def _learns_from(self, decision: Decision) -> bool:
+        return decision.informative or self.belief.absorbs
 
     def _certificate_beta(self) -> float:
         return certificate_beta(self.actions, self.belief.kernel, self._round + 1, self.delta)
 
     def _upper(self) -> float:
-        return upper(self.actions, self.belief, self._certificate_beta(), self._rng_copy(), self._last)
+        return upper(self.actions, self.belief, self._certificate_beta(), self._reading_rng(), self._last)
 
     def _gap(self, action: Array, top: float) -> float:
         mean, variance = self.belief.predict(action[None, :])
         width = math.sqrt(self._certificate_beta() * float(variance[0]))
-        return max(top - float(mean[0]), 0.0) + width + discretisation(self.actions, self._round + 1)
+        return _upper_less_lower(top, float(mean[0]), width) + discretisation(self.actions, self._round + 1)
 
-    def _rng_copy(self) -> np.random.Generator:
+    def _reading_rng(self) -> np.random.Generator:
         """For reading: a certificate must not change what is selected next."""
+        if isinstance(self.actions, Finite):
+            return self._rng  # a finite set draws nothing
         copy = np.random.default_rng(0)
         copy.bit_generator.state = self._rng.bit_generator.state
         return copy
@@ -402,6 +417,11 @@ class Bandit:
             ),
         }
         return tuple(text for text, holds in caveats.items() if holds)
+
+
+def _upper_less_lower(top: float, mean: float, width: float) -> float:
+    """max UCB - LCB; the action's own upper bound counts too, should the maximiser on a box have missed it."""
+    return max(top - mean, width) + width
 
 
 def _read_only(values: list[float]) -> Array:

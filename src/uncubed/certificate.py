@@ -15,14 +15,11 @@ from uncubed._typing import Array
 from uncubed.acquisition import Selection, UpperConfidenceBound
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import Belief, ExactBelief
-from uncubed.information import information_gain
+from uncubed.information import information_gain, variance_threshold
 from uncubed.kernels import Kernel
 
 BOX_EVENTS = 3
 """On a box δ is split over the optimum, the selected actions and the recommended one."""
-
-GREEDY_RATIO = math.e / (math.e - 1.0)
-"""The greedy information gain is at least 1 - 1/e of the best."""
 
 
 @final
@@ -148,10 +145,11 @@ def greedy_gains(kernel: Kernel, noise_variance: float, X: Array) -> Iterator[fl
 def model_order_bound(
     kernel: Kernel, noise_variance: float, X: Array, epsilon: float, *, initial: int = 0, steps: int = 2000
 ) -> int | None:
-    """A bound on the observations kept on a finite set when each had a gain above ε.
+    """A bound on the observations kept on a finite set when each had a gain above ε; None when ε is 0.
 
-    m tested observations have a total gain above m ε and at most γ_m ≤ γ̂_m e/(e-1), γ̂_m the greedy gain, so
-    m ≤ max{m : m ε ≤ γ̂_m e/(e-1)}. γ̂ is concave: beyond the steps taken it is bounded by its last slope.
+    m tested observations have a total gain above m ε, and since information is submodular at most γ̂_k + m g_{k+1}, for
+    every k: γ̂_k the gain of k greedy steps, g_{k+1} that of the next. So m < γ̂_k / (ε - g_{k+1}). And one action is
+    worth no more than ⌈1/(e^{2ε} - 1) - σ²/v⌉ looks, which bounds m by N times that.
 
     Args:
         kernel: prior covariance.
@@ -160,19 +158,18 @@ def model_order_bound(
         epsilon: least effective threshold, nats.
         initial: observations that entered untested.
         steps: greedy steps at most, each O(N · rows).
-
-    Returns:
-        The bound, or None when ε is 0, or too small for so many steps to tell.
     """
     if epsilon <= 0.0:
         return None
-    total, last = 0.0, math.inf
-    for m, gain in zip(range(1, steps + 1), greedy_gains(kernel, noise_variance, X), strict=False):
-        total, last = total + gain, gain
-        if m * epsilon > total * GREEDY_RATIO:
-            return initial + m - 1
-    slope = epsilon - last * GREEDY_RATIO
-    return initial + math.floor((total - steps * last) * GREEDY_RATIO / slope) if slope > 0.0 else None
+    looks = math.ceil(noise_variance / variance_threshold(epsilon, noise_variance) - noise_variance / kernel.variance)
+    bound, total = len(X) * max(looks, 0), 0.0
+    for k, gain in zip(range(steps), greedy_gains(kernel, noise_variance, X), strict=False):
+        if gain < epsilon:
+            bound = min(bound, math.floor(total / (epsilon - gain)))
+        if k > bound:
+            break
+        total += gain
+    return initial + bound
 
 
 def _short(x: Array) -> str:

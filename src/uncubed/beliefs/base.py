@@ -261,6 +261,7 @@ class Belief(ABC):
     def _copy_shared_to(self, other: "Belief") -> None:
         other.surface = self.surface.copy() if self.surface is not None else None
         other.evictions, other._updates = self.evictions, self._updates
+        other._expects, other._observed_best = self._expects, self._observed_best
         other._points = self._points.copy()
 
     def _count_update(self) -> None:
