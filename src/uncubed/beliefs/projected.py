@@ -10,7 +10,7 @@ from uncubed.beliefs.base import Belief
 from uncubed.cholesky import CholeskyFactor
 from uncubed.kernels import Kernel
 
-DEFAULT_NOVELTY = 0.1
+DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
 _LEAST_NOVELTY = 1e-10  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
@@ -28,7 +28,8 @@ class ProjectedBelief(Belief):
 
         ρ(x) > c · zᵀ Λ⁻¹ z,
 
-    that is, when what the atoms miss at x is not small beside what is still unknown about what they hold.
+    that is, when what the atoms miss at x is not small beside what is still unknown about what they hold. Repeats then
+    widen the z-scores near x to a variance of about 1 + 2c at worst, and no further however many come.
 
     Args:
         kernel: prior covariance.
