@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import EXPECTED_GOT, NOT_NUMBERS
+from tests.helpers import EXPECTED_GOT, NOT_NUMBERS
 from uncubed.budget import Budget, decide
 from uncubed.errors import InvalidInputError
 from uncubed.information import information_gain

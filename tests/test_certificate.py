@@ -36,6 +36,7 @@ from uncubed import (
     UpperConfidenceBound,
 )
 from uncubed._typing import Array
+from uncubed.budget import decide
 from uncubed.certificate import Ledger, certificate_beta, discretisation, model_order_bound
 
 X = np.linspace(-3.0, 3.0, 40)[:, None]
@@ -491,8 +492,8 @@ def test_a_restored_ledger_goes_on_like_its_original() -> None:
     for ledger in LEDGERS:
         original, restored = replace(ledger), Ledger.restore(ledger.state())
         for each in (original, restored):
-            each.record(True, 0.7, 0.02, 2.0)
-            each.record(False, 0.01, 0.02, 1.0)
+            each.record(decide(X[0], variance=0.5, noise_variance=0.1, threshold=0.01, round=1), 2.0)
+            each.record(decide(X[0], variance=0.005, noise_variance=0.1, threshold=0.01, round=2), 1.0, delayed=True)
         assert restored == original != ledger
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import EXPECTED_GOT, KERNEL_CLASSES, KERNELS, as_sklearn, central_difference
+from tests.helpers import EXPECTED_GOT, KERNEL_CLASSES, KERNELS, as_sklearn, central_difference
 from uncubed._typing import Array
 from uncubed.errors import InvalidInputError, NotDifferentiableError
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential

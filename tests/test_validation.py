@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.conftest import EXPECTED_GOT, NOT_NUMBERS, NOT_POINTS
+from tests.helpers import EXPECTED_GOT, NOT_NUMBERS, NOT_POINTS
 from uncubed import _validation as check
 from uncubed.errors import InvalidInputError, UncubedError
 

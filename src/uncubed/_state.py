@@ -5,10 +5,16 @@ import os
 import uuid
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+
+from uncubed import _validation as check
 from uncubed import acquisition, budget, kernels
+from uncubed._typing import Array
+from uncubed.actions import Box, Finite
 from uncubed.beliefs import ExactBelief, ProjectedBelief, SketchedBelief
+from uncubed.budget import Decision
 from uncubed.errors import StateError
 
 _CLASSES: dict[str, type] = {
@@ -42,8 +48,13 @@ _CLASSES: dict[str, type] = {
 }
 
 
-def register(cls: type) -> type:
+Class = TypeVar("Class", bound=type)
+
+
+def register(cls: Class) -> Class:
     """Let a class of one's own (a kernel, a frozen dataclass of an acquisition or budget) be saved; a decorator."""
+    if cls.__module__ != _CLASSES.setdefault(cls.__name__, cls).__module__:
+        raise StateError(f"{cls.__name__}: expected a name that is not taken, got that of {_CLASSES[cls.__name__]}")
     _CLASSES[cls.__name__] = cls
     return cls
 
@@ -83,6 +94,43 @@ def class_of(name: str) -> Any:
     if name not in _CLASSES:
         raise StateError(f"type: expected one of {', '.join(_CLASSES)}, got {name!r}")
     return _CLASSES[name]
+
+
+def encode_actions(actions: Finite | Box) -> dict[str, Any]:
+    """A box whole, a finite set by its shape and digest: its size must not count."""
+    if isinstance(actions, Finite):
+        return {"type": "Finite", "shape": list(actions.X.shape), "digest": actions.digest}
+    bounds = {"lower": actions.lower.tolist(), "upper": actions.upper.tolist()}
+    return {"type": "Box", **bounds, "pool": actions.pool, "starts": actions.starts, "steps": actions.steps}
+
+
+def decode_actions(state: dict[str, Any], actions: Finite | Box | None) -> Finite | Box:
+    """The action set that was saved: the box, or the finite set given, if it is the same."""
+    if state["type"] == "Box" and actions is None:
+        return Box(state["lower"], state["upper"], pool=state["pool"], starts=state["starts"], steps=state["steps"])
+    if actions is None:
+        raise StateError(f"actions: expected the Finite set of shape {tuple(state['shape'])} that was used, got None")
+    if encode_actions(check.kind("actions", actions, Finite, Box)) != state:
+        raise StateError(f"actions: expected the {state['type']} that was saved, got another: {actions!r}")
+    return actions
+
+
+def encode_decision(decision: Decision) -> dict[str, Any]:
+    """As JSON values."""
+    values = {f.name: getattr(decision, f.name) for f in fields(decision)}
+    return {**values, "action": decision.action.tolist()}
+
+
+def decode_decision(state: dict[str, Any]) -> Decision:
+    """The decision that was saved."""
+    return Decision(**{**state, "action": read_only(state["action"])})
+
+
+def read_only(values: list[float]) -> Array:
+    """An action as a bandit gives it."""
+    array = np.array(values, float)
+    array.flags.writeable = False
+    return array
 
 
 def write(path: Path, state: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Checks at the border: each returns a clean value or raises with what was expected and what came."""
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,6 +32,19 @@ def real(name: str, value: Any) -> float:
     if abs(number) > LARGEST:
         raise InvalidInputError(f"{name}: expected a magnitude of at most {LARGEST:g}, got {number:g}")
     return number
+
+
+def kind(name: str, value: Any, *kinds: type) -> Any:
+    """An object of one of these kinds."""
+    if not isinstance(value, kinds):
+        expected = " or ".join(k.__name__ for k in kinds)
+        raise InvalidInputError(f"{name}: expected {expected}, got {type(value).__name__}")
+    return value
+
+
+def clean(record: Any, name: str, checked: Callable[[str, Any], Any]) -> None:
+    """Check a field of a frozen dataclass and keep what the check returns."""
+    object.__setattr__(record, name, checked(name, getattr(record, name)))
 
 
 def positive(name: str, value: Any) -> float:

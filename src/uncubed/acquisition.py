@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, final
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from uncubed import _validation as check
+from uncubed._gaussian import density_over_distribution, density_over_tau, distribution_over_tau, log_tau
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, SketchedBelief
 from uncubed.errors import InvalidInputError
@@ -62,6 +63,11 @@ class ActionSet(Protocol):
 class BetaSchedule(ABC):
     """β_t: √β_t multiplies the standard deviation in the upper confidence bound."""
 
+    @property
+    def depends_on_round(self) -> bool:
+        """Whether β changes while the belief does not."""
+        return True
+
     @abstractmethod
     def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
         """β_t, from round 1."""
@@ -79,7 +85,7 @@ class TheoreticalBeta(BetaSchedule):
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        check.probability("delta", self.delta)
+        check.clean(self, "delta", check.probability)
 
     def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
         return actions.theoretical_beta(round, belief.kernel, self.delta)
@@ -94,7 +100,12 @@ class ScaledBeta(BetaSchedule):
     of: BetaSchedule = field(default_factory=TheoreticalBeta)
 
     def __post_init__(self) -> None:
-        check.positive("factor", self.factor)
+        check.clean(self, "factor", check.positive)
+        check.kind("of", self.of, BetaSchedule)
+
+    @property
+    def depends_on_round(self) -> bool:
+        return self.of.depends_on_round
 
     def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
         return self.factor * self.of(round, actions, belief)
@@ -108,7 +119,11 @@ class ConstantBeta(BetaSchedule):
     value: float
 
     def __post_init__(self) -> None:
-        check.non_negative("value", self.value)
+        check.clean(self, "value", check.non_negative)
+
+    @property
+    def depends_on_round(self) -> bool:
+        return False
 
     def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
         return self.value
@@ -132,10 +147,10 @@ class SketchedBeta(BetaSchedule):
     delta: float = 0.5
 
     def __post_init__(self) -> None:
-        check.positive("norm", self.norm)
-        check.probability("delta", self.delta)
+        check.clean(self, "norm", check.positive)
+        check.clean(self, "delta", check.probability)
         if self.noise_variance is not None:
-            check.positive("noise_variance", self.noise_variance)
+            check.clean(self, "noise_variance", check.positive)
 
     def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
         if not isinstance(belief, SketchedBelief):
@@ -192,9 +207,12 @@ class UpperConfidenceBound(Acquisition):
 
     beta: BetaSchedule = field(default_factory=TheoreticalBeta)
 
+    def __post_init__(self) -> None:
+        check.kind("beta", self.beta, BetaSchedule)
+
     @property
     def depends_on_round(self) -> bool:
-        return not isinstance(self.beta, ConstantBeta)
+        return self.beta.depends_on_round
 
     def parameter(self, round: int, actions: ActionSet, belief: Belief, rng: np.random.Generator) -> float:
         return math.sqrt(self.beta(round, actions, belief))
@@ -218,9 +236,7 @@ class _Improvement(Acquisition):
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
         # ∂(σ τ)/∂μ = Φ and ∂(σ τ)/∂σ = φ, divided by σ τ.
         z = _z(mean, std, parameter)
-        log_t = log_tau(z)
-        scale = np.maximum(std, np.finfo(float).tiny)
-        return np.exp(log_ndtr(z) - log_t) / scale, np.exp(_log_density(z) - log_t) / scale
+        return _per_std(distribution_over_tau(z), std), _per_std(density_over_tau(z), std)
 
 
 @final
@@ -255,8 +271,8 @@ class ProbabilityOfImprovement(Acquisition):
 
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
         z = _z(mean, std, parameter)
-        by_mean = np.exp(_log_density(z) - log_ndtr(z)) / np.maximum(std, np.finfo(float).tiny)
-        return by_mean, -z * by_mean
+        hazard = density_over_distribution(z)
+        return _per_std(hazard, std), _per_std(-z * hazard, std)
 
 
 @final
@@ -322,50 +338,19 @@ class ThompsonSampling(Acquisition):
         return InvalidInputError("ThompsonSampling draws f jointly: it has no value at one point; use choose()")
 
 
-# The Gaussian functions, in log space
-
-_LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
-_FAR_TAIL = -25.0  # below it the series is exact to rounding, and the closed form cancels
 _LARGEST_Z = 1e150  # its square is finite
 
 
-def log_tau(z: Array) -> Array:
-    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for every finite z."""
-    z = np.asarray(z, float)
-    result = np.empty_like(z)
-    near, far = z > -1.0, z <= _FAR_TAIL
-    middle = ~(near | far)
-    result[near] = _log_tau_near(z[near])
-    result[middle] = _log_tau_middle(z[middle])
-    result[far] = _log_tau_far(z[far])
-    return result
-
-
-def _log_tau_near(z: Array) -> Array:
-    tau: Array = np.log(z * ndtr(z) + np.exp(_log_density(z)))
-    return tau
-
-
-def _log_tau_middle(z: Array) -> Array:
-    # τ/φ = 1 + z Φ/φ, and Φ/φ = √(π/2) erfcx(-z/√2)
-    tau: Array = _log_density(z) + np.log1p(z * math.sqrt(math.pi / 2.0) * erfcx(-z / math.sqrt(2.0)))
-    return tau
-
-
-def _log_tau_far(z: Array) -> Array:
-    u = 1.0 / (z * z)
-    series = 1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0))))
-    return _log_density(z) - 2.0 * np.log(-z) + np.log(series)
-
-
-def _log_density(z: Array) -> Array:
-    return -0.5 * z * z - _LOG_ROOT_2PI
-
-
 def _z(mean: Array, std: Array, incumbent: float) -> Array:
-    z = (mean - incumbent) / np.maximum(std, np.finfo(float).tiny)
+    with np.errstate(over="ignore"):
+        z = (mean - incumbent) / np.maximum(std, np.finfo(float).tiny)
     return np.clip(z, -_LARGEST_Z, _LARGEST_Z)
 
 
 def _incumbent(belief: Belief) -> float:
     return 0.0 if belief.best_value is None else belief.best_value
+
+
+def _per_std(slope: Array, std: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return slope / np.maximum(std, np.finfo(float).tiny)

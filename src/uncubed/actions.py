@@ -6,6 +6,7 @@ from functools import cache, cached_property, lru_cache
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats.qmc import Sobol
 
 from uncubed import _validation as check
@@ -20,6 +21,7 @@ from uncubed.threads import one_thread
 JOINT_DRAW = 1024
 """Most actions in one joint draw (Thompson sampling): beyond it a random subset of so many is drawn."""
 
+_NEAR = 0.1  # of the box's widths: points so near climb the same hill
 _ATOMS_IN_POOL = 64  # the dictionary is where peaks of improvement are; at most so many of it join the pool
 
 
@@ -188,7 +190,7 @@ class Box:
             U = self._pool(belief, rng, start)
             posterior = belief.predict(self._scaled(U))
             scores = acquisition.value(posterior.mean, np.sqrt(posterior.variance), parameter)
-            best = np.argsort(-scores, kind="stable")[: self.starts]
+            best = _spread(U, scores, self.starts)
             if start is not None and 0 not in best:
                 best = np.append(best, 0)
             U, scores = self._ascend(acquisition, parameter, belief, U[best])
@@ -249,9 +251,24 @@ class Box:
         mean, variance, mean_gradient, variance_gradient = belief.gradient(self._scaled(U))
         std = np.sqrt(variance)
         by_mean, by_std = acquisition.partials(mean, std, parameter)
-        by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
-        gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
-        return acquisition.value(mean, std, parameter), np.nan_to_num(gradient * self.widths, posinf=0.0, neginf=0.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb
+            by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
+            gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
+            gradient *= self.widths
+        return acquisition.value(mean, std, parameter), np.nan_to_num(gradient, posinf=0.0, neginf=0.0)
+
+
+def _spread(U: Array, scores: Array, n: int) -> NDArray[np.intp]:
+    """Rows to start from: half the best, half the best that are not near another, or all may climb one hill."""
+    rows = np.argsort(-scores, kind="stable")[: n - n // 2].tolist()
+    free = np.ones(len(U), bool)
+    for taken in range(n):
+        if taken >= len(rows):
+            if not free.any():
+                break
+            rows.append(int(np.where(free, scores, -np.inf).argmax()))
+        free &= np.abs(U - U[rows[taken]]).max(axis=1) > _NEAR
+    return np.array(rows, np.intp)
 
 
 @cache

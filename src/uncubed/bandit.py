@@ -13,21 +13,12 @@ import numpy as np
 from uncubed import _state
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
-from uncubed.acquisition import Acquisition, Selection, TheoreticalBeta, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, UpperConfidenceBound
 from uncubed.actions import Box, Finite
-from uncubed.beliefs import Belief, ExactBelief
+from uncubed.beliefs import Belief
 from uncubed.budget import Budget, Decision, decide
-from uncubed.certificate import (
-    Certificate,
-    Ledger,
-    certificate_beta,
-    discretisation,
-    model_order_bound,
-    most_certain,
-    theorem_regret,
-    upper,
-)
-from uncubed.errors import InvalidInputError, LostValueWarning, StateError, UnknownDecisionError
+from uncubed.certificate import Certificate, Certifier, Ledger
+from uncubed.errors import InvalidInputError, LostValueWarning, NotDifferentiableError, StateError, UnknownDecisionError
 from uncubed.rounds import Run, run
 
 VERSION = 1
@@ -85,28 +76,28 @@ class Bandit:
         max_pending: int = 64,
         seed: int | None = None,
     ) -> None:
-        self.actions: Finite | Box = _of_kind("actions", actions, Finite, Box)
-        self.belief: Belief = _of_kind("belief", belief, Belief)
-        self.acquisition: Acquisition = _of_kind("acquisition", acquisition or UpperConfidenceBound(), Acquisition)
-        self.budget: Budget = _of_kind("budget", budget or Budget.keep_all(), Budget)
+        self.actions: Finite | Box = check.kind("actions", actions, Finite, Box)
+        self.belief: Belief = check.kind("belief", belief, Belief)
+        self.acquisition: Acquisition = check.kind(
+            "acquisition", UpperConfidenceBound() if acquisition is None else acquisition, Acquisition
+        )
+        self.budget: Budget = check.kind("budget", Budget.keep_all() if budget is None else budget, Budget)
         self.act, self.certify = bool(act), bool(certify)
         self.delta = check.probability("delta", delta)
         self.max_pending = check.count("max_pending", max_pending)
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(None if seed is None else check.count("seed", seed, least=0))
         self._round = 0
         self._evaluations = 0
         self._initial = belief.model_order
         self._pending: dict[int, Decision] = {}
         self._expecting: Belief | None = None  # the belief conditioned on what is pending; None when out of date
         self._last: Array | None = None
-        self._ledger = Ledger()
-        # Then the acquisition's own maximum is the certificate's max UCB, and need not be searched twice.
-        self._selects_by_upper_bound = isinstance(actions, Finite) and self.acquisition == UpperConfidenceBound(
-            TheoreticalBeta(self.delta)
+        self._certifier = Certifier(
+            actions, belief, self.acquisition, self.delta, self._rng, tracks_regret=self.certify
         )
         actions.prepare(belief)
         if certify or self.budget.needs_beta:
-            certificate_beta(actions, belief.kernel, 1, delta)  # raises here, not in the first round
+            self._certifier.beta(1)  # raises here, not in the first round
         if isinstance(self.acquisition, UpperConfidenceBound):
             self.acquisition.parameter(1, actions, belief, self._rng)
 
@@ -150,12 +141,10 @@ class Bandit:
         """
         t = self._round + 1
         belief = self._belief_expecting_pending()
-        self._ledger.delayed |= bool(self._pending)
         choice = self.acquisition.choose(t, self.actions, belief, self._rng, self._last)
         threshold = self._threshold(t)
         decision = decide(choice.action, choice.variance, belief.noise_variance, threshold, round=t, index=choice.row)
-        regret = self._regret_bound(t, choice) if self.certify else 0.0
-        self._ledger.record(decision.informative, decision.information_gain, decision.epsilon, regret)
+        self._certifier.record(decision, choice, expecting=belief is not self.belief)
         self._round, self._last = t, choice.action
         if decision.informative or self.act:
             self._await(decision)
@@ -168,7 +157,7 @@ class Bandit:
             InvalidInputError: the value cannot be used; it is still awaited.
             UnknownDecisionError: no value of this decision is awaited. In both cases nothing has changed.
         """
-        self._check_awaited(decision)
+        decision = self._awaited(decision)
         value = check.real("value", value)
         if self._learns_from(decision):
             self._learn(decision.action, decision.index, value)
@@ -177,7 +166,7 @@ class Bandit:
 
     def lose(self, decision: Decision) -> None:
         """Say that the value of a decision will never come."""
-        self._check_awaited(decision)
+        decision = self._awaited(decision)
         self._forget(decision)
 
     def add(self, action: ArrayLike, value: float) -> None:
@@ -208,7 +197,7 @@ class Bandit:
 
     def gap(self, action: ArrayLike) -> float:
         """An upper bound on f* - f(action): max UCB - LCB(action), and 1/t² on a box."""
-        return self._gap(self._member(action), self._upper())
+        return self._certifier.gap(self._member(action), self._round + 1, self._last)
 
     def certificate(self) -> Certificate:
         """What can be promised now; `print` it.
@@ -216,35 +205,15 @@ class Bandit:
         The confidence is shared by the rounds, one belief each: of certificates read between two rounds, while values
         come in, each holds by itself, but not all of them together.
         """
-        t, beta = self._round + 1, self._certificate_beta()
-        top = self._upper()
-        recommended = most_certain(self.actions, self.belief, beta, self._reading_rng(), self._last).action
         best = self.best.action if self.belief.distinct else None
-        return Certificate(
-            round=t,
-            delta=self.delta,
-            beta=beta,
-            recommended=recommended,
-            gap=self._gap(recommended, top),
-            best=best,
-            best_gap=None if best is None else self._gap(best, top),
-            cumulative_regret=self._ledger.regret if self.certify else None,
-            theorem_regret=self._theorem_regret(),
-            caveats=self._caveats(),
-        )
+        return self._certifier.certificate(self._round + 1, best, self._last)
 
     def model_order_bound(self, *, steps: int = 2000) -> int | None:
         """A bound on the model order so far, from the prior alone; see `certificate.model_order_bound`.
 
         None on a box, for a belief other than `ExactBelief`, or when the budget keeps everything.
         """
-        if not isinstance(self.actions, Finite) or not isinstance(self.belief, ExactBelief):
-            return None
-        epsilon = self._ledger.least_epsilon
-        if math.isinf(epsilon):
-            return self._initial
-        kernel, noise = self.belief.kernel, self.belief.noise_variance
-        return model_order_bound(kernel, noise, self.actions.X, epsilon, initial=self._initial, steps=steps)
+        return self._certifier.model_order_bound(self._initial, steps)
 
     # On disk
 
@@ -266,16 +235,25 @@ class Bandit:
             actions: the same `Finite` set, which is not saved; a `Box` may be left out.
         """
         state = _state.read(Path(path), "bandit", VERSION)
+        try:
+            return cls._restore(state, actions)
+        except (StateError, NotDifferentiableError):
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StateError(f"{path}: expected the parts of a saved bandit, got a spoilt one ({error!r})") from error
+
+    @classmethod
+    def _restore(cls, state: dict[str, Any], actions: Finite | Box | None) -> "Bandit":
         settings = {key: _state.decode(value) for key, value in state["settings"].items()}
         kernel = _state.decode(state["belief"]["kernel"])
         belief = _state.class_of(state["belief"]["type"]).restore(kernel, state["belief"]["state"])
-        bandit = cls(_actions_from(state["actions"], actions), belief, **settings)
+        bandit = cls(_state.decode_actions(state["actions"], actions), belief, **settings)
         bandit._rng.bit_generator.state = state["random"]
         bandit._round, bandit._evaluations, bandit._initial = state["round"], state["evaluations"], state["initial"]
-        bandit._ledger = Ledger.restore(state["ledger"])
-        bandit._last = None if state["last"] is None else _read_only(state["last"])
+        bandit._certifier.ledger = Ledger.restore(state["ledger"])
+        bandit._last = None if state["last"] is None else _state.read_only(state["last"])
         for saved in state["pending"]:
-            decision = Decision(**{**saved, "action": _read_only(saved["action"])})
+            decision = _state.decode_decision(saved)
             bandit._pending[decision.round] = decision
         return bandit
 
@@ -289,37 +267,24 @@ class Bandit:
             "kind": "bandit",
             "version": VERSION,
             "settings": settings,
-            "actions": _actions_as_json(self.actions),
+            "actions": _state.encode_actions(self.actions),
             "belief": {**belief, "state": self.belief.state()},
             "random": self._rng.bit_generator.state,
             "round": self._round,
             "evaluations": self._evaluations,
             "initial": self._initial,
-            "ledger": self._ledger.state(),
+            "ledger": self._certifier.ledger.state(),
             "last": None if self._last is None else self._last.tolist(),
-            "pending": [_decision_as_json(d) for d in self._pending.values()],
+            "pending": [_state.encode_decision(d) for d in self._pending.values()],
         }
 
     # Inside
 
     def _threshold(self, t: int) -> float:
-        beta = certificate_beta(self.actions, self.belief.kernel, t, self.delta) if self.budget.needs_beta else None
+        beta = self._certifier.beta(t) if self.budget.needs_beta else None
         noise = self.belief.noise_variance
         threshold = self.budget.threshold(noise, self.actions.dimension, 1.0, t, beta=beta)
         return min(threshold, _LARGEST_RATIO * noise)
-
-    def _regret_bound(self, t: int, choice: Selection) -> float:
-        """max UCB_t - LCB_t(x_t), and 1/t² on a box."""
-        beta = certificate_beta(self.actions, self.belief.kernel, t, self.delta)
-        if self._selects_by_upper_bound and not self._pending:
-            top = choice.score
-        else:
-            top = upper(self.actions, self.belief, beta, self._reading_rng(), choice.action)
-        mean, variance = choice.mean, choice.variance
-        if self._pending:
-            posterior = self.belief.predict(choice.action[None, :])
-            mean, variance = float(posterior.mean[0]), float(posterior.variance[0])
-        return _upper_less_lower(top, mean, math.sqrt(beta * variance)) + discretisation(self.actions, t)
 
     def _member(self, action: ArrayLike) -> Array:
         clean = check.point("action", action, self.actions.dimension)
@@ -352,12 +317,12 @@ class Bandit:
         del self._pending[decision.round]
         self._expecting = None
 
-    def _check_awaited(self, decision: Decision) -> None:
+    def _awaited(self, decision: Decision) -> Decision:
         if not isinstance(decision, Decision):
             raise InvalidInputError(f"decision: expected a Decision from select(), got {type(decision).__name__}")
         awaited = self._pending.get(decision.round)
         if awaited is decision:
-            return
+            return awaited
         if decision.round > self._round:
             raise UnknownDecisionError(f"round {decision.round} was never selected here; the last one is {self._round}")
         if awaited is None and not decision.informative and not self.act:
@@ -368,6 +333,7 @@ class Bandit:
             raise UnknownDecisionError(f"round {decision.round} was answered before, or given up as lost")
         if not np.array_equal(awaited.action, decision.action):
             raise UnknownDecisionError(f"round {decision.round} selected another action: is this another bandit's?")
+        return awaited
 
     def _belief_expecting_pending(self) -> Belief:
         expected = [d.action for d in self._pending.values() if self._learns_from(d)]
@@ -379,88 +345,3 @@ class Bandit:
 
     def _learns_from(self, decision: Decision) -> bool:
         return decision.informative or self.belief.absorbs
-
-    def _certificate_beta(self) -> float:
-        return certificate_beta(self.actions, self.belief.kernel, self._round + 1, self.delta)
-
-    def _upper(self) -> float:
-        return upper(self.actions, self.belief, self._certificate_beta(), self._reading_rng(), self._last)
-
-    def _gap(self, action: Array, top: float) -> float:
-        mean, variance = self.belief.predict(action[None, :])
-        width = math.sqrt(self._certificate_beta() * float(variance[0]))
-        return _upper_less_lower(top, float(mean[0]), width) + discretisation(self.actions, self._round + 1)
-
-    def _reading_rng(self) -> np.random.Generator:
-        """For reading: a certificate must not change what is selected next."""
-        if isinstance(self.actions, Finite):
-            return self._rng  # a finite set draws nothing
-        copy = np.random.default_rng(0)
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
-
-    def _theorem_regret(self) -> float | None:
-        beta = self.acquisition.beta if isinstance(self.acquisition, UpperConfidenceBound) else None
-        applies = isinstance(beta, TheoreticalBeta) and beta.delta <= self.delta and not self._ledger.delayed
-        if beta is None or not applies or not self._round:
-            return None
-        beta_t = beta(self._round, self.actions, self.belief)
-        on_box = isinstance(self.actions, Box)
-        return theorem_regret(self._ledger, beta_t, self.belief.kernel, self.belief.noise_variance, on_box)
-
-    def _caveats(self) -> tuple[str, ...]:
-        caveats = {
-            "up to the maximiser: the largest bound on the box is the largest one found": isinstance(self.actions, Box),
-            f"{type(self.belief).__name__} approximates the posterior": not self.belief.exact,
-            f"heuristic: {self.belief.evictions} atoms were evicted, and later actions depend on them": (
-                self.belief.evictions > 0
-            ),
-        }
-        return tuple(text for text, holds in caveats.items() if holds)
-
-
-def _upper_less_lower(top: float, mean: float, width: float) -> float:
-    """max UCB - LCB; the action's own upper bound counts too, should the maximiser on a box have missed it."""
-    return max(top - mean, width) + width
-
-
-def _read_only(values: list[float]) -> Array:
-    array = np.array(values, float)
-    array.flags.writeable = False
-    return array
-
-
-def _of_kind(name: str, value: Any, *kinds: type) -> Any:
-    if not isinstance(value, kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise InvalidInputError(f"{name}: expected {expected}, got {type(value).__name__}")
-    return value
-
-
-def _actions_as_json(actions: Finite | Box) -> dict[str, Any]:
-    if isinstance(actions, Finite):
-        return {"type": "Finite", "shape": list(actions.X.shape), "digest": actions.digest}
-    bounds = {"lower": actions.lower.tolist(), "upper": actions.upper.tolist()}
-    return {"type": "Box", **bounds, "pool": actions.pool, "starts": actions.starts, "steps": actions.steps}
-
-
-def _actions_from(state: dict[str, Any], actions: Finite | Box | None) -> Finite | Box:
-    if state["type"] == "Box" and actions is None:
-        return Box(state["lower"], state["upper"], pool=state["pool"], starts=state["starts"], steps=state["steps"])
-    if actions is None:
-        raise StateError(f"actions: expected the Finite set of shape {tuple(state['shape'])} that was used, got None")
-    if _actions_as_json(actions) != state:
-        raise StateError(f"actions: expected the {state['type']} that was saved, got another: {actions!r}")
-    return actions
-
-
-def _decision_as_json(decision: Decision) -> dict[str, Any]:
-    return {
-        "action": decision.action.tolist(),
-        "variance": decision.variance,
-        "information_gain": decision.information_gain,
-        "epsilon": decision.epsilon,
-        "informative": decision.informative,
-        "round": decision.round,
-        "index": decision.index,
-    }

@@ -6,9 +6,8 @@ at a value, so the decision is known when the action is selected.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 from uncubed import _validation as check
 from uncubed._typing import Array
@@ -57,10 +56,7 @@ class Budget(ABC):
 
     def __post_init__(self) -> None:
         if self.max_model_order is not None:
-            self._clean("max_model_order", check.count)
-
-    def _clean(self, name: str, checked: Callable[[str, Any], Any]) -> None:
-        object.__setattr__(self, name, checked(name, getattr(self, name)))
+            check.clean(self, "max_model_order", check.count)
 
     @abstractmethod
     def threshold(
@@ -147,7 +143,7 @@ class Constant(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._clean("epsilon", check.non_negative)
+        check.clean(self, "epsilon", check.non_negative)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -168,10 +164,10 @@ class ForHorizon(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._clean("horizon", check.count)
+        check.clean(self, "horizon", check.count)
         check.real("horizon", self.horizon)
         if self.alpha is not None:
-            self._clean("alpha", check.non_negative)
+            check.clean(self, "alpha", check.non_negative)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -199,7 +195,7 @@ class Absolute(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._clean("epsilon", check.real)
+        check.clean(self, "epsilon", check.real)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -220,7 +216,7 @@ class Resolution(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._clean("r", check.positive)
+        check.clean(self, "r", check.positive)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None
@@ -242,7 +238,7 @@ class Gap(Budget):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._clean("g", check.positive)
+        check.clean(self, "g", check.positive)
 
     def threshold(
         self, noise_variance: float, dimension: int, scale: float = 1.0, round: int = 1, *, beta: float | None = None

@@ -12,9 +12,10 @@ from typing import final
 import numpy as np
 
 from uncubed._typing import Array
-from uncubed.acquisition import Selection, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, Selection, TheoreticalBeta, UpperConfidenceBound
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import Belief, ExactBelief
+from uncubed.budget import Decision
 from uncubed.information import information_gain, variance_threshold
 from uncubed.kernels import Kernel
 
@@ -77,15 +78,16 @@ class Ledger:
     least_epsilon: float = math.inf  # over informative rounds
     delayed: bool = False  # whether an action was ever selected while earlier values were awaited
 
-    def record(self, informative: bool, gain: float, epsilon: float, regret: float) -> None:
+    def record(self, decision: Decision, regret: float, *, delayed: bool = False) -> None:
         """Add one round."""
         self.rounds += 1
         self.regret += regret
-        if informative:
-            self.kept_gain += gain
-            self.least_epsilon = min(self.least_epsilon, epsilon)
+        self.delayed |= delayed
+        if decision.informative:
+            self.kept_gain += decision.information_gain
+            self.least_epsilon = min(self.least_epsilon, decision.epsilon)
         else:
-            self.refused_epsilon += epsilon
+            self.refused_epsilon += decision.epsilon
 
     def state(self) -> dict[str, float | None]:
         """As JSON values."""
@@ -108,18 +110,6 @@ def discretisation(actions: Finite | Box, round: int) -> float:
     return 1.0 / round**2 if isinstance(actions, Box) else 0.0
 
 
-def upper(actions: Finite | Box, belief: Belief, beta: float, rng: np.random.Generator, start: Array | None) -> float:
-    """max UCB over the actions; on a box, up to the maximiser."""
-    return actions.maximise(UpperConfidenceBound(), math.sqrt(beta), belief, rng, start).score
-
-
-def most_certain(
-    actions: Finite | Box, belief: Belief, beta: float, rng: np.random.Generator, start: Array | None
-) -> Selection:
-    """argmax LCB over the actions."""
-    return actions.maximise(UpperConfidenceBound(), -math.sqrt(beta), belief, rng, start)
-
-
 def theorem_regret(ledger: Ledger, beta: float, kernel: Kernel, noise_variance: float, on_box: bool) -> float:
     """Theorem 3.2 with the realised gain, √(C_1 T β_T (I_T + Σ ε)), and π²/6 on a box.
 
@@ -130,6 +120,129 @@ def theorem_regret(ledger: Ledger, beta: float, kernel: Kernel, noise_variance: 
     c1 = 8.0 * v / math.log1p(v / noise_variance)
     bound = math.sqrt(c1 * ledger.rounds * beta * (ledger.kept_gain + ledger.refused_epsilon))
     return bound + (math.pi**2 / 6.0 if on_box else 0.0)
+
+
+@final
+class Certifier:
+    """Keeps the ledger of a bandit's rounds, and tells what it proves.
+
+    Args:
+        actions: the bandit's.
+        belief: the bandit's, which changes as it learns.
+        acquisition: the bandit's.
+        delta: failure probability.
+        rng: the bandit's generator; it is read, never advanced, so that a certificate does not change what comes next.
+        tracks_regret: whether max UCB is found in every round, for the bound on cumulative regret.
+    """
+
+    def __init__(
+        self,
+        actions: Finite | Box,
+        belief: Belief,
+        acquisition: Acquisition,
+        delta: float,
+        rng: np.random.Generator,
+        *,
+        tracks_regret: bool,
+    ) -> None:
+        self.actions, self.belief, self.acquisition, self.delta = actions, belief, acquisition, delta
+        self.tracks_regret = tracks_regret
+        self.ledger = Ledger()
+        self._rng = rng
+        # Then the acquisition's own maximum is max UCB, and need not be searched twice.
+        self._selects_by_upper_bound = isinstance(actions, Finite) and acquisition == UpperConfidenceBound(
+            TheoreticalBeta(delta)
+        )
+
+    def beta(self, round: int) -> float:
+        """The theoretical β_t."""
+        return certificate_beta(self.actions, self.belief.kernel, round, self.delta)
+
+    def record(self, decision: Decision, choice: Selection, *, expecting: bool) -> None:
+        """Enter a round, before its value comes; `expecting` says that it was selected with others' values awaited."""
+        regret = self._regret_bound(decision.round, choice, expecting=expecting) if self.tracks_regret else 0.0
+        self.ledger.record(decision, regret, delayed=expecting)
+
+    def gap(self, action: Array, round: int, start: Array | None) -> float:
+        """max UCB - LCB(action), and 1/t² on a box."""
+        return self._gap(action, round, self._upper(round, start))
+
+    def certificate(self, round: int, best: Array | None, start: Array | None) -> Certificate:
+        """What holds before this round; `best` is the atom to give a gap for, `start` where to search first."""
+        beta, top = self.beta(round), self._upper(round, start)
+        # argmax LCB is where an upper bound with a negative width is largest.
+        recommended = self._maximise(-math.sqrt(beta), start).action
+        return Certificate(
+            round=round,
+            delta=self.delta,
+            beta=beta,
+            recommended=recommended,
+            gap=self._gap(recommended, round, top),
+            best=best,
+            best_gap=None if best is None else self._gap(best, round, top),
+            cumulative_regret=self.ledger.regret if self.tracks_regret else None,
+            theorem_regret=self._theorem_regret(),
+            caveats=self._caveats(),
+        )
+
+    def model_order_bound(self, initial: int, steps: int) -> int | None:
+        """A bound on the model order so far, where there is one; see the function of the same name."""
+        if not isinstance(self.actions, Finite) or not isinstance(self.belief, ExactBelief):
+            return None
+        epsilon = self.ledger.least_epsilon
+        if math.isinf(epsilon):
+            return initial
+        kernel, noise = self.belief.kernel, self.belief.noise_variance
+        return model_order_bound(kernel, noise, self.actions.X, epsilon, initial=initial, steps=steps)
+
+    def _regret_bound(self, round: int, choice: Selection, *, expecting: bool) -> float:
+        """max UCB_t - LCB_t(x_t), and 1/t² on a box."""
+        if expecting:
+            return self.gap(choice.action, round, choice.action)
+        by_choice = self._selects_by_upper_bound
+        top = choice.score if by_choice else self._upper(round, choice.action)
+        return self._difference(top, choice.mean, choice.variance, round)
+
+    def _gap(self, action: Array, round: int, top: float) -> float:
+        mean, variance = self.belief.predict(action[None, :])
+        return self._difference(top, float(mean[0]), float(variance[0]), round)
+
+    def _difference(self, top: float, mean: float, variance: float, round: int) -> float:
+        # The action's own upper bound counts too, should the maximiser on a box have missed it.
+        width = math.sqrt(self.beta(round) * variance)
+        return max(top - mean, width) + width + discretisation(self.actions, round)
+
+    def _upper(self, round: int, start: Array | None) -> float:
+        """max UCB over the actions; on a box, up to the maximiser."""
+        return self._maximise(math.sqrt(self.beta(round)), start).score
+
+    def _maximise(self, width: float, start: Array | None) -> Selection:
+        return self.actions.maximise(UpperConfidenceBound(), width, self.belief, self._reading_rng(), start)
+
+    def _reading_rng(self) -> np.random.Generator:
+        if isinstance(self.actions, Finite):
+            return self._rng  # a finite set draws nothing
+        copy = np.random.default_rng(0)
+        copy.bit_generator.state = self._rng.bit_generator.state
+        return copy
+
+    def _theorem_regret(self) -> float | None:
+        beta = self.acquisition.beta if isinstance(self.acquisition, UpperConfidenceBound) else None
+        applies = isinstance(beta, TheoreticalBeta) and beta.delta <= self.delta and not self.ledger.delayed
+        if beta is None or not applies or not self.ledger.rounds:
+            return None
+        beta_t = beta(self.ledger.rounds, self.actions, self.belief)
+        on_box = isinstance(self.actions, Box)
+        return theorem_regret(self.ledger, beta_t, self.belief.kernel, self.belief.noise_variance, on_box)
+
+    def _caveats(self) -> tuple[str, ...]:
+        evictions = self.belief.evictions
+        caveats = {
+            "up to the maximiser: the largest bound on the box is the largest one found": isinstance(self.actions, Box),
+            f"{type(self.belief).__name__} approximates the posterior": not self.belief.exact,
+            f"heuristic: {evictions} atoms were evicted, and later actions depend on them": evictions > 0,
+        }
+        return tuple(text for text, holds in caveats.items() if holds)
 
 
 def greedy_gains(kernel: Kernel, noise_variance: float, X: Array) -> Iterator[float]:

@@ -109,7 +109,9 @@ def run(
             truth = _sample(bandit, decision, payoff, noise, recorder)
         elif best is not None:
             truth = payoff(decision)
-        if may_freeze and recorder.frozen_at is None and not decision.informative:
+        if decision.informative:
+            recorder.frozen_at = None  # on a box a later search may find what an earlier one missed
+        elif may_freeze and recorder.frozen_at is None:
             recorder.frozen_at = t
         if best is not None:
             recorder.regret += best - truth
@@ -170,12 +172,12 @@ def _payoff(
     if not callable(f):
         return _from_table(actions, f, best)
     if best is None or isinstance(actions, Box):
-        return lambda decision: f(decision.action), best
+        return lambda decision: check.real("f", f(decision.action)), best
     known: dict[int | None, float] = {}
 
     def once(decision: Decision) -> float:
         if decision.index not in known:
-            known[decision.index] = f(decision.action)
+            known[decision.index] = check.real("f", f(decision.action))
         return known[decision.index]
 
     return once, best

@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import (
-    KERNELS,
-    PROBES,
-    BeliefConformance,
-    as_sklearn,
-    assert_close,
-    central_difference,
-    surface_posterior,
-)
+from tests.beliefs.conformance import BeliefConformance
+from tests.helpers import KERNELS, PROBES, as_sklearn, assert_close, central_difference, surface_posterior
 from uncubed._typing import Array
 from uncubed.beliefs import ExactBelief, Posterior
 from uncubed.kernels import Kernel, Matern32, Matern52, SquaredExponential

@@ -3,14 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import (
-    EXPECTED_GOT,
-    NOT_NUMBERS,
-    PROBES,
-    BeliefConformance,
-    assert_close,
-    surface_posterior,
-)
+from tests.beliefs.conformance import BeliefConformance
+from tests.helpers import EXPECTED_GOT, NOT_NUMBERS, PROBES, assert_close, surface_posterior
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, ExactBelief, ProjectedBelief
 from uncubed.errors import InvalidInputError

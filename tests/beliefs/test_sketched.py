@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import EXPECTED_GOT, KERNELS, NOT_NUMBERS, PROBES, BeliefConformance, assert_close, fingerprint
+from tests.beliefs.conformance import BeliefConformance
+from tests.helpers import EXPECTED_GOT, KERNELS, NOT_NUMBERS, PROBES, assert_close, fingerprint
 from uncubed._typing import Array
 from uncubed.beliefs import ExactBelief, Posterior, SketchedBelief
 from uncubed.errors import InvalidInputError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.conftest import assert_close, surface_posterior
+from tests.helpers import assert_close, surface_posterior
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, ExactBelief, Posterior, ProjectedBelief, SketchedBelief, surface
 from uncubed.beliefs.base import REFRESH_EVERY
