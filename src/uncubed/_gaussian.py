@@ -60,13 +60,14 @@ def density_over_distribution(z: Array) -> Array:
     return np.where(z > -1.0, near, 1.0 / _mills(z))
 
 
-def distribution_over_tau(z: Array) -> Array:
-    """Φ/τ."""
+def over_tau(z: Array) -> tuple[Array, Array]:
+    """Φ/τ and φ/τ."""
+    density = _density_over_tau(z)
     near = ndtr(z) / np.exp(_log_tau_near(np.maximum(z, -1.0)))
-    return np.where(z > -1.0, near, _mills(z) * density_over_tau(z))
+    return np.where(z > -1.0, near, _mills(z) * density), density
 
 
-def density_over_tau(z: Array) -> Array:
+def _density_over_tau(z: Array) -> Array:
     """φ/τ; in the tail from their ratio, because the difference of two huge logs is all rounding."""
     result = np.empty_like(z)
     near, far = z > -1.0, z <= _FAR_TAIL

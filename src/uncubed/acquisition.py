@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from uncubed import _validation as check
-from uncubed._gaussian import density_over_distribution, density_over_tau, distribution_over_tau, log_tau
+from uncubed._gaussian import density_over_distribution, log_tau, over_tau
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, SketchedBelief
 from uncubed.errors import InvalidInputError
@@ -236,7 +236,8 @@ class _Improvement(Acquisition):
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
         # ∂(σ τ)/∂μ = Φ and ∂(σ τ)/∂σ = φ, divided by σ τ.
         z = _z(mean, std, parameter)
-        return _per_std(distribution_over_tau(z), std), _per_std(density_over_tau(z), std)
+        by_mean, by_std = over_tau(z)
+        return _per_std(by_mean, std), _per_std(by_std, std)
 
 
 @final

@@ -78,7 +78,11 @@ class Kernel(ABC):
 
     def __call__(self, A: ArrayLike, B: ArrayLike) -> Array:
         """Values k(a, b), shape (n, m), for A of shape (n, d) and B of shape (m, d)."""
-        values = self.correlation(self.squared_distance(np.asarray(A, float), np.asarray(B, float)))
+        return self.at(self.squared_distance(np.asarray(A, float), np.asarray(B, float)))
+
+    def at(self, r2: Array) -> Array:
+        """Values at scaled squared distances r²; may overwrite them."""
+        values = self.correlation(r2)
         if self.variance != 1.0:
             values *= self.variance
         return values
@@ -102,9 +106,14 @@ class Kernel(ABC):
         difference /= self.length_scale**2
         return difference
 
-    def contracted_gradient(self, A: Array, B: Array, *weights: Array) -> tuple[Array, ...]:
-        """Σ_m weights[n, m] ∂k(a_n, b_m)/∂a_n, shape (n, d), for each array of weights, without the (n, m, d) array."""
-        slope = self.slope(self.squared_distance(A, B))
+    def contracted_gradient(
+        self, A: Array, B: Array, *weights: Array, squared_distance: Array | None = None
+    ) -> tuple[Array, ...]:
+        """Σ_m weights[n, m] ∂k(a_n, b_m)/∂a_n, shape (n, d), for each array of weights, without the (n, m, d) array.
+
+        `squared_distance`, shape (n, m), saves computing it again; it may be overwritten.
+        """
+        slope = self.slope(self.squared_distance(A, B) if squared_distance is None else squared_distance)
         slope *= 2.0 * self.variance
         origin = B[0] if len(B) else 0.0  # so that nothing cancels far from zero
         A, B = A - origin, B - origin
