@@ -41,7 +41,7 @@ def example(x: Array) -> Array:
     return result
 
 
-BEST = float(example(np.linspace(-8.0, 8.0, 1_000_001)).max())
+BEST = float(example(np.linspace(-8.0, 8.0, 100_001)).max())
 
 
 def grid_bandit(method: str, horizon: int, seed: int) -> uc.Bandit:
