@@ -381,3 +381,13 @@ def test_thompson_on_a_box_stays_inside_and_follows_the_mean_when_all_is_known()
         assert box(1).contains(choice.action)
         assert choice.mean == pytest.approx(100.0, abs=0.01)
         assert choice.score == pytest.approx(choice.mean, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_flat_acquisition_has_a_maximum_in_the_box(seed: int) -> None:
+    belief = uc.ExactBelief(uc.SquaredExponential(0.03), 1e-3)
+    belief.update([0.0, 0.0], -1.0)
+    box = uc.Box([0.0, 0.0], [1.0, 1.0])
+    chosen = uc.PureExploitation().choose(1, box, belief, np.random.default_rng(seed), np.array([0.9, 0.0]))
+    assert box.contains(chosen.action)
+    assert chosen.mean == pytest.approx(0.0, abs=1e-6)

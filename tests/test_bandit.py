@@ -559,3 +559,51 @@ def test_a_seed_settles_everything(acquisition: uc.Acquisition) -> None:
         bandit = uc.Bandit(uc.Box([-3.0], [3.0]), uc.ExactBelief(uc.SquaredExponential(), 0.01), acquisition, seed=seed)
         runs.append([without_round(d) for d in play(bandit, 4)])
     assert runs[0] == runs[1] != runs[2]
+
+
+# Interruptions, and values that never come
+
+
+@every_belief
+def test_values_that_never_came_are_forgotten_in_time(kind: str) -> None:
+    belief = BELIEFS[kind](uc.SquaredExponential(), 0.01)
+    bandit = uc.Bandit(uc.Finite(LINE), belief, act=True, max_delay=50, seed=0)
+    for _ in range(10):
+        bandit.select()  # an outage: no value comes
+    play(bandit, 40)
+    assert len(bandit.pending) == 10
+    with pytest.warns(uc.LostValueWarning, match=r"in 50 rounds.*use add\(\)"):
+        play(bandit, 12)
+    assert not bandit.pending
+    assert wave(bandit.best.action) == pytest.approx(max(wave(x) for x in LINE), abs=0.05)
+
+
+@pytest.mark.parametrize("touch", ["select", "certificate", "save"])
+def test_a_belief_interrupted_while_it_learns_is_not_used(touch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit = on_a_line()
+    play(bandit, 3)
+    decision = bandit.select()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uc.beliefs.surface.Surface, "assimilate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bandit.observe(decision, 0.0)
+    with pytest.raises(uc.StateError, match=r"expected .* got one interrupted while it learned; load the last save"):
+        getattr(bandit, touch)(*(["unused"] if touch == "save" else []))
+
+
+def test_values_far_from_the_prior_are_said_to_be() -> None:
+    near, far = on_a_line(), on_a_line()
+    play(near, 30)
+    play(far, 30, lambda x: wave(x) + 100.0)
+    assert not near.certificate().caveats
+    assert "do not look drawn from this prior" in str(far.certificate())
+
+
+def test_the_default_acquisition_has_the_delta_of_the_certificates() -> None:
+    bandit = uc.Bandit(uc.Finite(LINE), uc.ExactBelief(uc.SquaredExponential()), delta=0.01)
+    play(bandit, 2)
+    assert bandit.acquisition == uc.UpperConfidenceBound(uc.TheoreticalBeta(0.01))
+    assert bandit.certificate().theorem_regret is not None

@@ -305,7 +305,9 @@ def test_theorem_3_2_is_above_the_regret_or_not_stated_when_values_never_come() 
     world = World(SquaredExponential(0.01), 1e-4, np.arange(float(n))[:, None])
     belief = ExactBelief(world.kernel, world.noise_variance)
     acquisition = UpperConfidenceBound(TheoreticalBeta(delta))
-    bandit = Bandit(Finite(world.X), belief, acquisition, Budget.constant(0.02), delta=delta, max_pending=1000)
+    bandit = Bandit(
+        Finite(world.X), belief, acquisition, Budget.constant(0.02), delta=delta, max_pending=1000, max_delay=10_000
+    )
     chosen = np.bincount([bandit.select().index or 0 for _ in range(4000)], minlength=n)
     F = world.draw(DRAWS, np.random.default_rng(3))
     regret = (F.max(axis=1, keepdims=True) - F) @ chosen

@@ -148,6 +148,10 @@ def write(path: Path, state: dict[str, Any]) -> None:
         raise
 
 
+def _no_number(text: str) -> float:
+    raise StateError(f"expected finite numbers in a saved state, got {text}")
+
+
 def read(path: Path, kind: str, version: int) -> dict[str, Any]:
     """Read a state of this kind and version.
 
@@ -155,7 +159,7 @@ def read(path: Path, kind: str, version: int) -> dict[str, Any]:
         StateError: it is not JSON, of another kind, or of a version this library does not know.
     """
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        state = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise StateError(f"{path}: expected JSON, got something else ({error})") from error
     found = state.get("kind") if isinstance(state, dict) else None

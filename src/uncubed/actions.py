@@ -115,7 +115,7 @@ class Box:
     Args:
         lower: lower bounds, shape (d,).
         upper: upper bounds, shape (d,).
-        pool: points in the pool, a power of two.
+        pool: points in the pool; a power of two is spread most evenly.
         starts: points from which gradient ascent starts.
         steps: most steps of gradient ascent.
     """
@@ -243,6 +243,7 @@ class Box:
             step = np.where(better, longer, np.minimum(0.25 * step, longer))
             U = np.where(better[:, None], trial, U)
             f, g = np.where(better, f_trial, f), np.where(better[:, None], g_trial, g)
+            step = np.minimum(step, 1.0 / np.maximum(np.abs(g).max(axis=1), 1e-300))  # further is outside the box
         return U, f
 
     def _value_and_gradient(

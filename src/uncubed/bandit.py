@@ -13,7 +13,7 @@ import numpy as np
 from uncubed import _state
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
-from uncubed.acquisition import Acquisition, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, TheoreticalBeta, UpperConfidenceBound
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import Belief
 from uncubed.budget import Budget, Decision, decide
@@ -49,6 +49,8 @@ class Bandit:
     >>> round(float(bandit.best.action[0]), 1)
     7.1
 
+    The prior mean is 0 and its variance the kernel's: centre and scale values to that first.
+
     Args:
         actions: `Finite` or `Box`.
         belief: what is known at the start; the bandit updates it and should be its only user.
@@ -59,7 +61,9 @@ class Bandit:
         certify: keep the sum for the certificate of cumulative regret. On a finite set it costs at most one more pass
             a round; on a box it doubles the time of `select`.
         delta: failure probability of the certificates.
-        max_pending: decisions whose values are awaited at once; beyond it the oldest is given up as lost.
+        max_pending: decisions whose values are awaited at once; beyond it the oldest is given up as lost. Selecting
+            while values are awaited costs as much as learning them.
+        max_delay: rounds after which a value that has not come is given up as lost.
         seed: of everything random.
     """
 
@@ -74,17 +78,21 @@ class Bandit:
         certify: bool = True,
         delta: float = 0.1,
         max_pending: int = 64,
+        max_delay: int = 1024,
         seed: int | None = None,
     ) -> None:
         self.actions: Finite | Box = check.kind("actions", actions, Finite, Box)
         self.belief: Belief = check.kind("belief", belief, Belief)
         self.acquisition: Acquisition = check.kind(
-            "acquisition", UpperConfidenceBound() if acquisition is None else acquisition, Acquisition
+            "acquisition",
+            UpperConfidenceBound(TheoreticalBeta(delta)) if acquisition is None else acquisition,
+            Acquisition,
         )
         self.budget: Budget = check.kind("budget", Budget.keep_all() if budget is None else budget, Budget)
         self.act, self.certify = bool(act), bool(certify)
         self.delta = check.probability("delta", delta)
         self.max_pending = check.count("max_pending", max_pending)
+        self.max_delay = check.count("max_delay", max_delay)
         self._rng = np.random.default_rng(None if seed is None else check.count("seed", seed, least=0))
         self._round = 0
         self._evaluations = 0
@@ -92,6 +100,7 @@ class Bandit:
         self._pending: dict[int, Decision] = {}
         self._expecting: Belief | None = None  # the belief conditioned on what is pending; None when out of date
         self._last: Array | None = None
+        self._half_learned = False  # an interrupt in the middle of an update must not go unnoticed
         self._certifier = Certifier(
             actions, belief, self.acquisition, self.delta, self._rng, tracks_regret=self.certify
         )
@@ -139,7 +148,9 @@ class Bandit:
         The belief does not change. While earlier values are awaited the selection expects them: variances are as if
         they had come.
         """
+        self._check_whole()
         t = self._round + 1
+        self._give_up(before=t - self.max_delay)
         belief = self._belief_expecting_pending()
         choice = self.acquisition.choose(t, self.actions, belief, self._rng, self._last)
         threshold = self._threshold(t)
@@ -157,6 +168,7 @@ class Bandit:
             InvalidInputError: the value cannot be used; it is still awaited.
             UnknownDecisionError: no value of this decision is awaited. In both cases nothing has changed.
         """
+        self._check_whole()
         decision = self._awaited(decision)
         value = check.real("value", value)
         if self._learns_from(decision):
@@ -171,6 +183,7 @@ class Bandit:
 
     def add(self, action: ArrayLike, value: float) -> None:
         """Learn a value observed outside the rounds, such as an initial point; it enters untested."""
+        self._check_whole()
         clean = self._member(action)
         self._learn(clean, None, check.real("value", value))
         self._initial += 1
@@ -205,6 +218,7 @@ class Bandit:
         The confidence is shared by the rounds, one belief each: of certificates read between two rounds, while values
         come in, each holds by itself, but not all of them together.
         """
+        self._check_whole()
         best = self.best.action if self.belief.distinct else None
         return self._certifier.certificate(self._round + 1, best, self._last)
 
@@ -222,6 +236,7 @@ class Bandit:
 
         What was updated is computed afresh first, so that this bandit and a loaded one go on alike to the last bit.
         """
+        self._check_whole()
         self.belief.refresh()
         self._expecting = None
         _state.write(Path(path), self._as_json())
@@ -235,6 +250,8 @@ class Bandit:
             actions: the same `Finite` set, which is not saved; a `Box` may be left out.
         """
         state = _state.read(Path(path), "bandit", VERSION)
+        if actions is not None:
+            check.kind("actions", actions, Finite, Box)
         try:
             return cls._restore(state, actions)
         except (StateError, NotDifferentiableError):
@@ -260,7 +277,7 @@ class Bandit:
     def _as_json(self) -> dict[str, Any]:
         settings = {
             name: _state.encode(getattr(self, name))
-            for name in ("acquisition", "budget", "act", "certify", "delta", "max_pending")
+            for name in ("acquisition", "budget", "act", "certify", "delta", "max_pending", "max_delay")
         }
         belief = {"type": _state.name_of(self.belief), "kernel": _state.encode(self.belief.kernel)}
         return {
@@ -293,6 +310,7 @@ class Bandit:
         return clean
 
     def _learn(self, action: Array, index: int | None, value: float) -> None:
+        self._half_learned = True
         if index is None or self.belief.surface is None:
             self.belief.update(action, value)
         else:
@@ -300,18 +318,33 @@ class Bandit:
         cap = self.budget.max_model_order
         while cap is not None and self.belief.distinct > cap:
             self.belief.evict()
+        self._half_learned = False
+
+    def _check_whole(self) -> None:
+        if self._half_learned:
+            raise StateError(
+                "belief: expected one that has learned its values whole, got one interrupted while it learned; "
+                "load the last save"
+            )
 
     def _await(self, decision: Decision) -> None:
         self._pending[decision.round] = decision
         self._expecting = None
         if len(self._pending) > self.max_pending:
-            lost = self._pending.pop(next(iter(self._pending)))
-            warnings.warn(
-                f"no value came for round {lost.round} while {self.max_pending} newer ones were awaited: "
-                "it is given up as lost",
-                LostValueWarning,
-                stacklevel=3,
-            )
+            self._lose_oldest(f"while {self.max_pending} newer ones were awaited")
+
+    def _give_up(self, *, before: int) -> None:
+        while self._pending and next(iter(self._pending)) < before:
+            self._lose_oldest(f"in {self.max_delay} rounds")
+
+    def _lose_oldest(self, when: str) -> None:
+        lost = self._pending.pop(next(iter(self._pending)))
+        self._expecting = None
+        warnings.warn(
+            f"no value came for round {lost.round} {when}: it is given up as lost; should it come, use add()",
+            LostValueWarning,
+            stacklevel=4,
+        )
 
     def _forget(self, decision: Decision) -> None:
         del self._pending[decision.round]

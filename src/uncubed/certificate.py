@@ -23,8 +23,12 @@ BOX_EVENTS = 3
 """On a box δ is split over the optimum, the selected actions and the recommended one."""
 
 
+SURPRISING = 1e-6
+"""Probability below which values are said not to look drawn from the prior."""
+
+
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """What holds before round `round` with probability 1 - `delta`.
 
@@ -240,7 +244,12 @@ class Certifier:
         caveats = {
             "up to the maximiser: the largest bound on the box is the largest one found": isinstance(self.actions, Box),
             f"{type(self.belief).__name__} approximates the posterior": not self.belief.exact,
-            f"heuristic: {evictions} atoms were evicted, and later actions depend on them": evictions > 0,
+            f"heuristic: {evictions} atoms were evicted, on which later actions depend; it may be too sure": (
+                evictions > 0
+            ),
+            "the values do not look drawn from this prior: centre and scale them, or choose another": (
+                isinstance(self.belief, ExactBelief) and self.belief.surprise() < SURPRISING
+            ),
         }
         return tuple(text for text, holds in caveats.items() if holds)
 

@@ -23,7 +23,7 @@ from uncubed.errors import JitterWarning, NotPositiveDefiniteError
 JITTERS = (1e-12, 1e-10, 1e-8, 1e-6)
 """Fractions of the diagonal that are tried, in this order, when a pivot is not positive."""
 
-_SMALLEST_PIVOT = 1e-14  # as a fraction of the diagonal: below it the pivot is rounding error
+_SMALLEST_PIVOT = 1e-12  # as a fraction of the diagonal: below it the pivot is rounding error
 _BLOCK = 64  # rows of W multiplied at a time: skips most of the zeros above the diagonal
 _MANY = 64  # columns from which that is worth the calls
 

@@ -18,7 +18,7 @@ from uncubed.errors import InvalidInputError
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """What happened, at every `record_every`-th round and at the last; arrays of shape (recorded,).
 
@@ -151,7 +151,7 @@ def _sample(
     noise: Callable[[], float],
     recorder: _Recorder,
 ) -> float:
-    """Call f and let the bandit observe; if either fails the bandit no longer waits, and knows what it knew."""
+    """Call f and let the bandit observe; if f fails the bandit no longer waits, and knows what it knew."""
     try:
         start = time.perf_counter()
         truth = payoff(decision)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self, final
 
 import numpy as np
+from scipy.special import chdtrc
 
 from uncubed import _validation as check
 from uncubed._typing import Array
@@ -86,6 +87,10 @@ class ExactBelief(Belief):
     @property
     def information_gain(self) -> float:
         return 0.5 * (self._factor.log_determinant - float(np.log(self._noise()).sum()))
+
+    def surprise(self) -> float:
+        """P(χ²_M ≥ yᵀA⁻¹y): the chance of values as extreme as these if f is drawn from the prior."""
+        return float(chdtrc(self.distinct, np.square(self._factor.whiten(self.values)).sum())) if self.distinct else 1.0
 
     def log_marginal_likelihood(self) -> float:
         """log density of every value kept, repeats included."""

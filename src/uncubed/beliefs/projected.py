@@ -38,6 +38,7 @@ class ProjectedBelief(Belief):
     """
 
     absorbs = True
+    _spares_newest = True  # or a repeated action would be evicted each time, and its residual taken for fresh noise
 
     def __init__(self, kernel: Kernel, noise_variance: float = 1e-3, *, novelty: float = DEFAULT_NOVELTY) -> None:
         super().__init__(kernel, noise_variance)
@@ -58,6 +59,12 @@ class ProjectedBelief(Belief):
     def model_order(self) -> int:
         return len(self._factor)
 
+    def __repr__(self) -> str:
+        kind = (
+            f"{type(self).__name__}({self.kernel!r}, noise_variance={self.noise_variance:g}, novelty={self.novelty:g})"
+        )
+        return f"{kind}: {self.absorbed} observations in {self.distinct} atoms"
+
     @property
     def absorbed(self) -> int:
         """Values taken in, atoms or not."""
@@ -69,15 +76,20 @@ class ProjectedBelief(Belief):
 
     def remove(self, row: int) -> None:
         row = check.index("row", row, self.distinct)
-        # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew.
+        # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew. In whitened
+        # coordinates it is the Schur complement of Λ in the direction n that only this atom holds.
+        row = check.index("row", row, self.distinct)
+        n = self._factor.inverse[:, row].copy()
+        n /= np.sqrt(n @ n)
+        along = self._precision @ n
+        held, known = float(n @ along), float(n @ self._vector)
         removal = self._factor.remove(row)
-        P = removal.apply(removal.apply(self._covariance).T)
-        self._covariance = 0.5 * (P + P.T)
-        self._mean = removal.apply(self._mean[:, None])[:, 0]
-        self._precision = _inverse(self._covariance)
-        self._vector = self._precision @ self._mean
+        shared = removal.apply(along[:, None])[:, 0]
+        rest = removal.apply(removal.apply(self._precision).T) - np.outer(shared, shared) / held
+        self._precision = 0.5 * (rest + rest.T)
+        self._vector = removal.apply(self._vector[:, None])[:, 0] - shared * (known / held)
         self._remove_point(row, self.distinct + 1)
-        self._recompute_surface()
+        self.refresh()
 
     def losses(self) -> Array:
         # With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain

@@ -1,16 +1,19 @@
 """Mean and variance on a fixed set of actions, kept up to date as the belief learns."""
 
 from collections.abc import Callable
-from typing import final
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, final
 
 import numpy as np
 
 from uncubed._typing import Array
 from uncubed.kernels import Kernel
+from uncubed.threads import one_thread
 
 CACHE_BYTES = 2**29
 """Largest stored cross-kernel; beyond it cross-kernels are recomputed in chunks."""
 
+_WORTH_LIMITING = 2**16  # kernel values in a product from which BLAS may use threads, to its loss
 _CHUNK = 2**20  # kernel values computed at a time when they are not stored
 
 
@@ -58,7 +61,8 @@ class Surface:
     def remove(self, row: int) -> None:
         """Drop a dictionary row; mean and variance are left to the caller."""
         if self._cross is not None:
-            self._cross[row : self._rows - 1] = self._cross[row + 1 : self._rows].copy()
+            for i in range(row, self._rows - 1):  # one by one: a block at once would be copied first
+                self._cross[i] = self._cross[i + 1]
         self._rows -= 1
 
     def row(self, x: Array) -> Array:
@@ -77,7 +81,8 @@ class Surface:
     def combine(self, weights: Array, dictionary: Array) -> Array:
         """Σ_m weights_m k(d_m, X), shape (N,)."""
         if self._cross is not None:
-            return weights @ self._cross[: self._rows]
+            with self._threads():
+                return weights @ self._cross[: self._rows]
         result = np.empty(len(self.X))
         for chunk in self._chunks(len(dictionary)):
             result[chunk] = weights @ self.kernel(dictionary, self.X[chunk])
@@ -100,11 +105,16 @@ class Surface:
 
     def recompute(self, posterior: Callable[[Array, Array], tuple[Array, Array]], dictionary: Array) -> None:
         """Mean and variance afresh: `posterior(K, diagonal)` of K = k(D, X), chunk by chunk."""
-        for chunk in self._chunks(len(dictionary)):
-            X = self.X[chunk]
-            K = self.kernel(dictionary, X) if self._cross is None else self._cross[: self._rows, chunk]
-            self.mean[chunk], self.variance[chunk] = posterior(K, self.kernel.diagonal(X))
+        with self._threads():
+            for chunk in self._chunks(len(dictionary)):
+                X = self.X[chunk]
+                K = self.kernel(dictionary, X) if self._cross is None else self._cross[: self._rows, chunk]
+                self.mean[chunk], self.variance[chunk] = posterior(K, self.kernel.diagonal(X))
         self._std = None
+
+    def _threads(self) -> AbstractContextManager[Any]:
+        # Entering costs more than a small product takes.
+        return one_thread(self._rows) if self._rows * len(self.X) > _WORTH_LIMITING else nullcontext()
 
     def _chunks(self, rows: int) -> list[slice]:
         step = max(256, _CHUNK // max(1, rows))
