@@ -134,7 +134,7 @@ class Belief(ABC):
         """The information, in nats, that removing each atom would lose, shape (distinct,)."""
 
     def evict(self) -> int:
-        """Remove the atom whose removal loses the least information; returns its row."""
+        """Remove the atom whose removal loses the least information, the newest aside where that matters; its row."""
         if self.distinct < 2:
             raise InvalidInputError(f"evict: expected at least 2 atoms, got {self.distinct}")
         losses = self.losses()

@@ -75,7 +75,6 @@ class ProjectedBelief(Belief):
         return 0.5 * float(np.linalg.slogdet(self._precision)[1])
 
     def remove(self, row: int) -> None:
-        row = check.index("row", row, self.distinct)
         # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew. In whitened
         # coordinates it is the Schur complement of Λ in the direction n that only this atom holds.
         row = check.index("row", row, self.distinct)
