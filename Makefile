@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
+REPRODUCE := $(VENV)/.reproduce
 DEV := $(VENV)/.dev
 PINS := pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -12,10 +13,10 @@ export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test lint reproduce bench clean
+.PHONY: help setup test lint reproduce reproduction bench clean mnist
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 setup: $(DEV) ## make .venv with everything that tests and lint need
 
@@ -27,8 +28,11 @@ lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-reproduce: $(CORE) ## a short run on the example function, as a table
-	$(BIN)/python examples/example_function.py
+reproduce: $(REPRODUCE) ## the paper's experiments, quick setting: minutes, and a report
+	$(BIN)/uncubed reproduce all --quick
+
+reproduction: $(REPRODUCE) ## the same in full: 20 seeds, long horizons, the trade-off, into docs/reproduction
+	$(BIN)/uncubed reproduce all --out docs/reproduction
 
 bench: $(CORE) ## time per round, by decile
 	$(BIN)/python benchmarks/flat.py --rounds 20000
@@ -37,16 +41,24 @@ clean: ## remove .venv, caches and builds
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
+mnist: $(REPRODUCE) ## get and verify the MNIST images into data/mnist
+	$(BIN)/python -m uncubed.experiments.mnist data/mnist
+
 # Installed once; again only when the pins change.
 $(DEV): $(PINS) | $(VENV)/.made
 	@echo "Installing uncubed[dev] into $(VENV)"
 	@$(INSTALL) -e '.[dev]'
-	@touch $(CORE) $(DEV)
+	@touch $(CORE) $(REPRODUCE) $(DEV)
 
 $(CORE): $(PINS) | $(VENV)/.made
 	@echo "Installing uncubed into $(VENV)"
 	@$(INSTALL) -e .
 	@touch $(CORE)
+
+$(REPRODUCE): $(PINS) | $(VENV)/.made
+	@echo "Installing uncubed[reproduce] into $(VENV)"
+	@$(INSTALL) -e '.[reproduce]'
+	@touch $(CORE) $(REPRODUCE)
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "uncubed needs Python >= 3.11; there is no $(PYTHON). Try make PYTHON=/path/to/python"; exit 1; }

@@ -1,6 +1,7 @@
 """Imports between the modules of uncubed point down only, and the core needs NumPy and SciPy only."""
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,28 @@ LAYERS = [
     ["rounds"],
     ["bandit"],
     [""],  # the package itself
+    ["experiments"],
+    ["experiments.mnist", "experiments.config"],
+    ["experiments.logistic"],
+    ["experiments.problems"],
+    ["experiments.runner"],
+    ["experiments.results", "experiments.pool", "experiments.analysis", "experiments.prose"],
+    ["experiments.figures"],
+    ["experiments.tables"],
+    ["experiments.claims"],
+    ["experiments.report"],
+    ["experiments.reproduce"],
+    ["cli"],
 ]
+EXTRAS = {
+    "threads": {"threadpoolctl"},
+    "experiments.logistic": {"sklearn"},
+    "experiments.mnist": {"sklearn"},
+    "experiments.figures": {"matplotlib"},
+    "experiments.report": {"markdown_it"},
+    "experiments.reproduce": {"rich"},
+}
+"""Modules that may use more than the core does."""
 LEVEL = {module: level for level, modules in enumerate(LAYERS) for module in modules}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("__init__").rstrip("."): path
@@ -93,9 +115,15 @@ def test_imports_point_down_only(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_the_core_imports_numpy_and_scipy_only(module: str) -> None:
     source, inside = MODULES[module].read_text(encoding="utf-8"), package_of(module, MODULES[module])
-    ours = {*sys.stdlib_module_names, "numpy", "scipy", "uncubed"}
-    assert {name.partition(".")[0] for name in imported(source, inside, top_level_only=True)} <= ours
-    assert {name.partition(".")[0] for name in imported(source, inside)} <= {*ours, "threadpoolctl"}
+    core = {*sys.stdlib_module_names, "numpy", "scipy", "uncubed"}
+    assert {name.partition(".")[0] for name in imported(source, inside)} <= {*core, *EXTRAS.get(module, ())}
+    if not module.startswith("experiments"):
+        assert {name.partition(".")[0] for name in imported(source, inside, top_level_only=True)} <= core
+
+
+def test_the_package_imports_no_experiment() -> None:
+    code = "import sys, uncubed, uncubed.cli; sys.exit(any(m.startswith('uncubed.experiments') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

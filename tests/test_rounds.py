@@ -251,6 +251,161 @@ def test_what_f_does_to_its_argument_does_not_reach_the_bandit() -> None:
         bandit().run(rude, 3)
 
 
+# Measured by another function than the one observed
+
+
+@every_setting
+def test_truth_that_is_f_changes_nothing(make: Callable[[], uc.Bandit]) -> None:
+    plain = make().run(wave, 50, noise_std=0.1, optimum=BEST)
+    assert_same_run(make().run(wave, 50, noise_std=0.1, optimum=BEST, truth=wave), plain)
+    assert_same_run(make().run(VALUES, 50, noise_std=0.1, truth=wave), plain)
+
+
+def test_truth_that_is_f_changes_nothing_on_a_box() -> None:
+    box = uc.Box([-3.0], [3.0])
+    players = [bandit(budget=uc.Budget.constant(0.5), actions=box) for _ in range(2)]
+    plain = players[0].run(wave, 25, optimum=2.0)
+    assert plain.evaluations[-1] < 25
+    assert_same_run(players[1].run(wave, 25, optimum=2.0, truth=wave), plain)
+
+
+def test_with_truth_f_is_called_for_sampled_rounds_only_and_truth_in_all() -> None:
+    f, truth, player = Calls(), Calls(), bandit(budget=uc.Budget.constant(0.5))
+    run = player.run(f, 80, optimum=BEST, truth=truth)
+    assert len(f.actions) == run.evaluations[-1] == player.evaluations < 80
+    assert len(truth.actions) == 80
+
+
+def test_with_truth_f_is_called_anew_for_every_value() -> None:
+    f = Calls()
+    bandit().run(f, 60, optimum=BEST, truth=wave)
+    assert len(set(f.actions)) < len(f.actions) == 60
+
+
+def test_truth_is_asked_after_f_of_the_same_action() -> None:
+    calls: list[tuple[str, float]] = []
+
+    def noted(name: str) -> Callable[[Array], float]:
+        def f(action: Array) -> float:
+            calls.append((name, float(action[0])))
+            return wave(action)
+
+        return f
+
+    bandit(budget=uc.Budget.constant(0.5)).run(noted("f"), 60, optimum=BEST, truth=noted("truth"))
+    names = [name for name, _ in calls]
+    for place in (i for i, name in enumerate(names) if name == "f"):
+        assert calls[place + 1] == ("truth", calls[place][1])
+    assert "f" in names
+    assert names.count("truth") == 60
+
+
+def test_regret_is_measured_by_truth_whatever_f_gives() -> None:
+    def another(action: Array) -> float:
+        return float(np.cos(action[0]))
+
+    truth = Calls()
+    rng = np.random.default_rng(2)
+    run = bandit(budget=uc.Budget.constant(0.5)).run(
+        lambda x: another(x) + 0.1 * float(rng.standard_normal()), 60, optimum=5.0, truth=truth
+    )
+    assert run.cumulative_regret is not None
+    expected = np.cumsum([5.0 - wave(np.array([x])) for x in truth.actions])
+    np.testing.assert_allclose(run.cumulative_regret, expected, rtol=1e-12)
+
+
+def test_truth_needs_an_optimum() -> None:
+    player = bandit()
+    with pytest.raises(uc.InvalidInputError, match="^optimum" + EXPECTED_GOT):
+        player.run(wave, 5, truth=wave)
+    assert player.round == 0
+
+
+@pytest.mark.parametrize("how", [math.nan, math.inf], ids=repr)
+def test_a_truth_that_is_no_number_is_named(how: float) -> None:
+    player = bandit()
+    with pytest.raises(uc.InvalidInputError, match="^truth" + EXPECTED_GOT):
+        player.run(wave, 5, optimum=BEST, truth=Calls(3, how))
+    assert not player.pending
+    assert player.run(wave, 5, optimum=BEST).evaluations[-1] == 5
+
+
+@every_setting
+@pytest.mark.parametrize("every", [1, 7])
+def test_a_watch_sees_the_bandit_after_each_recorded_round(make: Callable[[], uc.Bandit], every: int) -> None:
+    player, seen = make(), np.empty((0, 6), np.int64)
+
+    def watch(t: int) -> None:
+        nonlocal seen
+        belief = player.belief
+        row = (t, player.round, belief.model_order, belief.distinct, player.evaluations, len(player.pending))
+        seen = np.vstack([seen, row])
+
+    run = player.run(VALUES, 40, record_every=every, watch=watch)
+    counts = (run.rounds, run.rounds, run.model_order, run.distinct, run.evaluations, 0 * run.rounds)
+    np.testing.assert_array_equal(seen.T, counts)
+
+
+@every_setting
+def test_a_watch_that_reads_a_certificate_changes_nothing(make: Callable[[], uc.Bandit]) -> None:
+    player, read = make(), list[uc.Certificate]()
+    watched = player.run(VALUES, 50, noise_std=0.1, watch=lambda _: read.append(player.certificate()))
+    assert len(read) == 50
+    assert_same_run(watched, make().run(VALUES, 50, noise_std=0.1))
+
+
+class Clock:
+    """In place of `time`: it goes on only when something is said to take time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float, what: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(*arguments: Any) -> Any:
+            self.now += seconds
+            return what(*arguments)
+
+        return slow
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("uncubed.rounds.time", made)
+    return made
+
+
+@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("act", [False, True])
+def test_truth_and_watch_are_off_the_clock(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, every: int, act: bool
+) -> None:
+    player = bandit(budget=uc.Budget.constant(0.5), act=act)
+    monkeypatch.setattr(player, "select", clock.takes(1.0, player.select))
+    run = player.run(
+        clock.takes(100.0, wave),
+        60,
+        optimum=BEST,
+        record_every=every,
+        truth=clock.takes(1e4, wave),
+        watch=clock.takes(1e6, lambda _: None),
+    )
+    assert act or run.evaluations[-1] < 60
+    np.testing.assert_array_equal(run.objective_seconds, 100.0 * run.evaluations)
+    np.testing.assert_array_equal(run.seconds, run.rounds + 100.0 * run.evaluations)
+
+
+def test_f_called_only_for_the_regret_of_a_refused_round_is_off_the_clock(clock: Clock) -> None:
+    player = bandit(budget=uc.Budget.constant(0.5), actions=uc.Box([-3.0], [3.0]))
+    run = player.run(clock.takes(1.0, wave), 25, optimum=2.0)
+    assert clock.now == 25.0 > run.evaluations[-1]
+    np.testing.assert_array_equal(run.seconds, run.evaluations)
+    np.testing.assert_array_equal(run.objective_seconds, run.evaluations)
+
+
 # When f fails
 
 

@@ -197,6 +197,8 @@ class Bandit:
         noise_std: float = 0.0,
         optimum: float | None = None,
         record_every: int = 1,
+        truth: Callable[[Array], float] | None = None,
+        watch: Callable[[int], None] | None = None,
         rng: np.random.Generator | None = None,
     ) -> Run:
         """Run rounds against a known function, for experiments; see `uncubed.rounds.run`.
@@ -204,7 +206,17 @@ class Bandit:
         The noise is drawn by the bandit's own generator unless another is given.
         """
         rng = self._rng if rng is None else rng
-        return run(self, f, rounds, noise_std=noise_std, optimum=optimum, record_every=record_every, rng=rng)
+        return run(
+            self,
+            f,
+            rounds,
+            noise_std=noise_std,
+            optimum=optimum,
+            record_every=record_every,
+            truth=truth,
+            watch=watch,
+            rng=rng,
+        )
 
     # Certificates
 

@@ -1,0 +1,1 @@
+"""The paper's experiments: configurations, one runner, and a report."""

@@ -1,0 +1,259 @@
+"""The report's figures. Colours and line styles tell the methods apart also in print."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from uncubed._typing import Array
+from uncubed.experiments import analysis
+from uncubed.experiments.config import Setting, methods
+from uncubed.experiments.runner import ACQUISITIONS, Row
+
+Groups = Mapping[tuple[str, str, str], Sequence[Row]]
+"""Rows by setting, acquisition and method."""
+
+
+class Style(NamedTuple):
+    """How a method is drawn."""
+
+    colour: str
+    line: str
+    marker: str
+
+
+STYLES = {
+    "dense": Style("#000000", "-", "s"),
+    "dense-unmerged": Style("#777777", ":", "X"),
+    "relative": Style("#E69F00", (0, (2, 2)), "v"),  # type: ignore[arg-type]
+    "absolute": Style("#D55E00", "--", "^"),
+    "schedule": Style("#0072B2", "-", "o"),
+    "projected": Style("#009E73", "-.", "D"),
+    "bkb": Style("#CC79A7", (0, (5, 1, 1, 1)), "P"),  # type: ignore[arg-type]
+}
+"""The palette is Okabe and Ito's, which colour-blind readers can tell apart."""
+
+GROWTH_STYLES = {1.0: STYLES["absolute"], 0.5: STYLES["schedule"], 0.0: STYLES["projected"]}
+"""By α·p."""
+
+RESOLUTION = 130
+"""Dots per inch."""
+
+
+def nine_panels(setting: Setting, groups: Groups, path: Path) -> None:
+    """The paper's: regret over rounds, regret over clock time and model order over rounds, for each acquisition."""
+    shown = setting.acquisitions
+    figure = Figure(figsize=(1.2 + 3.3 * len(shown), 8.6), layout="constrained")
+    axes = figure.subplots(3, len(shown), sharey="row", squeeze=False)
+    for acquisition, (regret, clock, order) in zip(shown, axes.T, strict=True):
+        for method in setting.methods:
+            rows = groups.get((setting.name, acquisition, method.name), ())
+            if rows:
+                _draw_run(method.name, rows, regret, clock, order)
+        regret.set(title=ACQUISITIONS[acquisition], xlabel="round t", yscale="log")
+        clock.set(xlabel="clock time, seconds", xscale="log", yscale="log")
+        order.set(xlabel="round t", yscale="log")
+    for row in axes:
+        _limit_to_lines(row)
+    axes[0, 0].set_ylabel("mean average regret Reg$_t$ / t")
+    axes[1, 0].set_ylabel("mean average regret Reg$_t$ / t")
+    axes[2, 0].set_ylabel("model order M$_t$ (kept observations)")
+    _finish(figure, axes[1, 0], path, columns=4)
+
+
+def _draw_run(name: str, rows: Sequence[Row], regret: Axes, clock: Axes, order: Axes) -> None:
+    rounds, seconds = analysis.curves(rows, "round")[0], analysis.curves(rows, "seconds").mean(axis=0)
+    averages, orders = analysis.average_regrets(rows), analysis.curves(rows, "model_order")
+    _band(clock, name, seconds, averages)
+    if name != "dense-unmerged":  # the same actions as dense: only its clock differs
+        _band(regret, name, rounds, averages)
+        _band(order, name, rounds, orders)
+
+
+def _band(axes: Axes, name: str, x: Array, values: Array) -> None:
+    """Mean and confidence band over seeds."""
+    style, (mean, half) = STYLES[name], analysis.band(values)
+    axes.plot(x, mean, color=style.colour, linestyle=style.line, linewidth=1.6, label=methods()[name].label)
+    if np.isfinite(half).all():
+        lower = np.maximum(mean - half, np.finfo(float).tiny)  # a logarithmic axis has no zero
+        axes.fill_between(x, lower, mean + half, color=style.colour, alpha=0.15, linewidth=0)
+
+
+def _limit_to_lines(row: Iterable[Axes]) -> None:
+    """Show all means; a band that reaches zero or far up is cut."""
+    means = np.concatenate([line.get_ydata() for axes in row for line in axes.get_lines()] or [[1.0]])
+    positive = means[means > 0]
+    if positive.size:
+        next(iter(row)).set_ylim(0.6 * positive.min(), 1.6 * positive.max())
+
+
+def certificates(setting: Setting, groups: Groups, method: str, path: Path) -> None:
+    """Measured cumulative regret under what bounds it."""
+    figure = Figure(figsize=(1.2 + 3.3 * len(setting.acquisitions), 3.9), layout="constrained")
+    axes = figure.subplots(1, len(setting.acquisitions), sharey=True, squeeze=False)[0]
+    for acquisition, panel in zip(setting.acquisitions, axes, strict=True):
+        rows = groups.get((setting.name, acquisition, method), ())
+        if rows:
+            _draw_bounds(setting, acquisition, rows, panel)
+        panel.set(title=ACQUISITIONS[acquisition], xlabel="round t", yscale="log")
+    axes[0].set_ylabel("cumulative regret")
+    _finish(figure, axes[0], path, columns=3)
+
+
+def _draw_bounds(setting: Setting, acquisition: str, rows: Sequence[Row], axes: Axes) -> None:
+    rounds = analysis.curves(rows, "round")[0]
+    measured = analysis.curves(rows, "cumulative_regret")
+    axes.plot(rounds, measured.max(axis=0), color="#000000", label="measured: worst seed")
+    axes.plot(rounds, measured.mean(axis=0), color="#000000", linestyle=":", label="measured: mean over seeds")
+    bound = analysis.curves(rows, "regret_bound").mean(axis=0)
+    axes.plot(rounds, bound, color="#0072B2", linestyle="--", label="certificate, Σ max UCB − LCB(x$_t$)")
+    theorem, corollary = "Theorem 3.2, realised gain (UCB only)", "Corollary 3.3 as printed (UCB only)"
+    if rows[0]["curve"]["theorem_bound"]:
+        realised = analysis.curves(rows, "theorem_bound").mean(axis=0)
+        axes.plot(rounds, realised, color="#009E73", linestyle="-.", label=theorem)
+    if acquisition == "ucb" and not setting.box:
+        printed = analysis.PrintedBounds(int(np.prod(setting.levels)), setting.noise_variance, setting.delta)
+        vacuous = [printed.corollary(int(t)) for t in rounds]
+        axes.plot(rounds, vacuous, color="#D55E00", linestyle=(0, (5, 1, 1, 1)), label=corollary)
+
+
+def tradeoff(settings: Sequence[Setting], groups: Groups, path: Path) -> None:
+    """Regret against what it costs: one curve per way of choosing the threshold, dense and BKB as points."""
+    figure = Figure(figsize=(10.0, 1.0 + 3.7 * len(settings)), layout="constrained")
+    grid = figure.subplots(len(settings), 2, sharey="row", squeeze=False)
+    for setting, row in zip(settings, grid, strict=True):
+        for axes, x in zip(row, ("model_order", "evaluations"), strict=True):
+            _draw_tradeoff(setting, groups, axes, x)
+        row[0].set(title=setting.title, xlabel="model order M$_T$", ylabel="mean average regret Reg$_T$ / T")
+        row[1].set(title=setting.title, xlabel="evaluations in T rounds")
+    _finish(figure, grid[0, 0], path, columns=3)
+
+
+def _draw_tradeoff(setting: Setting, groups: Groups, axes: Axes, x: str) -> None:
+    families = {
+        "epsilon": ("relative", "compressed, constant ε"),
+        "alpha": ("schedule", "compressed, α = 0 … 1/p"),
+        "novelty": ("projected", "projected, novelty c"),
+        "dense": ("dense", "dense"),
+        "bkb": ("bkb", "BKB"),
+    }
+    for prefix, (look, label) in families.items():
+        points = [
+            (
+                analysis.interval(analysis.column(rows, x)),
+                analysis.interval(analysis.column(rows, "mean_average_regret")),
+            )
+            for method in setting.methods
+            if method.name.partition("-")[0] == prefix
+            and (rows := groups.get((setting.name, setting.acquisitions[0], method.name)))
+        ]
+        if points:
+            _draw_points(axes, sorted(points), STYLES[look], label)
+    axes.set(xscale="log", yscale="log")
+
+
+def _draw_points(
+    axes: Axes, points: Sequence[tuple[analysis.Interval, analysis.Interval]], style: Style, label: str
+) -> None:
+    (x, x_half), (y, y_half) = (np.array(column).T for column in zip(*points, strict=True))
+    axes.errorbar(
+        x,
+        y,
+        xerr=_bar(x, x_half),
+        yerr=_bar(y, y_half),
+        color=style.colour,
+        linestyle=style.line if len(points) > 1 else "none",
+        marker=style.marker,
+        markersize=8 if len(points) == 1 else 5,
+        elinewidth=1.0,
+        linewidth=1.3,
+        label=label,
+    )
+
+
+def _bar(mean: Array, half: Array) -> Array:
+    """Half-widths that a logarithmic axis can show; none for one seed."""
+    return np.minimum(np.nan_to_num(half), 0.9 * mean)
+
+
+def growth(families: Sequence[Sequence[Setting]], groups: Groups, path: Path) -> None:
+    """Cumulative regret and model order as the horizon grows, for the three columns of Table 1."""
+    figure = Figure(figsize=(10.0, 1.0 + 3.6 * len(families)), layout="constrained")
+    grid = figure.subplots(len(families), 2, squeeze=False)
+    for family, row in zip(families, grid, strict=True):
+        for axes, of in zip(row, (analysis.cumulative_regret, analysis.model_order), strict=True):
+            _draw_growth(family, groups, axes, of)
+        row[0].set(title=family[0].title, xlabel="horizon T", ylabel="cumulative regret Reg$_T$")
+        row[1].set(title=family[0].title, xlabel="horizon T", ylabel="model order M$_T$")
+    _finish(figure, grid[0, 0], path, columns=3)
+
+
+def _draw_growth(family: Sequence[Setting], groups: Groups, axes: Axes, of: Callable[[Row], float]) -> None:
+    for method in family[0].methods:
+        there = [(s.horizon, rows) for s in family if (rows := groups.get((s.name, "ucb", method.name)))]
+        if not there:
+            continue
+        style = GROWTH_STYLES[method.alpha_p or 0.0]
+        mean, half = np.array([analysis.interval([of(row) for row in rows]) for _, rows in there]).T
+        axes.errorbar(
+            [horizon for horizon, _ in there],
+            mean,
+            yerr=_bar(mean, half),
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markersize=5,
+            label=alpha_label(method.alpha_p or 0.0),
+        )
+    axes.set(xscale="log", yscale="log")
+
+
+def alpha_label(alpha_p: float) -> str:
+    """As Table 1 writes α."""
+    return {1.0: "α = 1/p", 0.5: "α = 1/(2p)", 0.0: "α = 0"}[alpha_p]
+
+
+def cost(families: Mapping[str, Sequence[Setting]], groups: Groups, path: Path) -> None:
+    """Time per round against what it may grow with; the panels are by label of the horizontal axis."""
+    figure = Figure(figsize=(10.0, 4.4), layout="constrained")
+    panels = figure.subplots(1, len(families), sharey=True, squeeze=False)[0]
+    for (label, family), axes in zip(families.items(), panels, strict=True):
+        for method in family[0].methods:
+            _draw_cost(family, groups, method.name, axes)
+        axes.set(xlabel=label, xscale="log", yscale="log")
+    panels[0].set_ylabel("clock time per round, microseconds")
+    _finish(figure, panels[0], path, columns=3)
+
+
+def _draw_cost(family: Sequence[Setting], groups: Groups, method: str, axes: Axes) -> None:
+    there = [(s, rows) for s in family if (rows := groups.get((s.name, "ucb", method)))]
+    if not there:
+        return
+    sizes = family[0].levels != family[-1].levels
+    x = [setting.levels[0] if sizes else setting.horizon for setting, _ in there]
+    y = [1e6 * np.mean([row["clock_seconds"] / row["horizon"] for row in rows]) for _, rows in there]
+    style = STYLES[method]
+    axes.plot(
+        x,
+        y,
+        color=style.colour,
+        linestyle=style.line,
+        marker=style.marker,
+        markersize=5,
+        label=methods()[method].label,
+    )
+
+
+def _finish(figure: Figure, labelled: Axes, path: Path, *, columns: int) -> None:
+    """A legend above all panels, a light grid, and the file."""
+    handles, labels = labelled.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
+    for axes in figure.axes:
+        axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=RESOLUTION, metadata={"Software": None})
