@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from uncubed._typing import Array
 from uncubed.experiments import analysis
@@ -45,10 +47,9 @@ RESOLUTION = 130
 
 def nine_panels(setting: Setting, groups: Groups, path: Path) -> None:
     """The paper's: regret over rounds, regret over clock time and model order over rounds, for each acquisition."""
-    shown = setting.acquisitions
-    figure = Figure(figsize=(1.2 + 3.3 * len(shown), 8.6), layout="constrained")
-    axes = figure.subplots(3, len(shown), sharey="row", squeeze=False)
-    for acquisition, (regret, clock, order) in zip(shown, axes.T, strict=True):
+    figure = Figure(figsize=(1.2 + 3.3 * len(setting.acquisitions), 8.6), layout="constrained")
+    axes = figure.subplots(3, len(setting.acquisitions), sharey="row", squeeze=False)
+    for acquisition, (regret, clock, order) in zip(setting.acquisitions, axes.T, strict=True):
         for method in setting.methods:
             rows = groups.get((setting.name, acquisition, method.name), ())
             if rows:
@@ -247,6 +248,15 @@ def _draw_cost(family: Sequence[Setting], groups: Groups, method: str, axes: Axe
     )
 
 
+def _label_log(axis: Axis) -> None:
+    """Plain numbers, at 1, 2 and 5 where there is less than two decades."""
+    low, high = axis.get_view_interval()
+    steps = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(lambda value, _: f"{value:g}" if 1e-3 <= value < 1e5 else f"{value:.0e}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _finish(figure: Figure, labelled: Axes, path: Path, *, columns: int) -> None:
     """A legend above all panels, a light grid, and the file."""
     handles, labels = labelled.get_legend_handles_labels()
@@ -255,5 +265,8 @@ def _finish(figure: Figure, labelled: Axes, path: Path, *, columns: int) -> None
     for axes in figure.axes:
         axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                _label_log(axis)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=RESOLUTION, metadata={"Software": None})

@@ -90,19 +90,25 @@ def _experiment(findings: Findings, experiment: str) -> Iterator[str]:
     yield f"## {title(experiment)}"
     yield prose.ABOUT[experiment]
     for setting in findings.of(experiment):
+        compared = any(method.name == "dense-unmerged" for method in setting.methods)
         yield f"### {_sentence(setting.title)}"
-        yield findings.figure(
-            setting.name, _caption(findings, setting), _drawing(figures.nine_panels, setting, findings)
-        )
+        if compared:
+            draw = _drawing(figures.nine_panels, setting, findings)
+            yield findings.figure(setting.name, _caption(findings, setting), draw)
         yield tables.results(setting, findings.groups)
         yield from _published(setting)
-        yield "Clock time of a run with its initial points:"
-        yield tables.clock(setting, findings.groups)
-        if setting.data and (setting.name, "ucb", "dense") in findings.groups:
-            yield "Where that time goes:"
-            yield tables.training(setting, findings.groups)
+        if compared:
+            yield from _clock(findings, setting)
     yield f"### {title(experiment)}: evaluations saved, and frozen rounds"
     yield tables.frozen(findings.of(experiment), findings.groups)
+
+
+def _clock(findings: Findings, setting: Setting) -> Iterator[str]:
+    yield "Clock time of a run with its initial points:"
+    yield tables.clock(setting, findings.groups)
+    if setting.data and all((setting.name, name, "dense") in findings.groups for name in setting.acquisitions):
+        yield "Where that time goes:"
+        yield tables.training(setting, findings.groups)
 
 
 def _published(setting: Setting) -> Iterator[str]:
@@ -154,7 +160,7 @@ def _growth(findings: Findings) -> Iterator[str]:
     yield findings.figure("growth", caption, lambda path: figures.growth(families, findings.groups, path))
     for family in families:
         horizons = f"T = {family[0].horizon:,} … {family[-1].horizon:,}"
-        yield f"Growth exponents on the {family[0].title}, {horizons}:"
+        yield f"Growth exponents, {family[0].title}, {horizons}:"
         yield tables.exponents(family, findings.groups)
 
 

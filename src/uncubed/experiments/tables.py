@@ -107,15 +107,16 @@ def _over(rows: Sequence[Row], reference: Sequence[Row]) -> str:
 def training(setting: Setting, groups: Groups) -> str:
     """Where the time of the logistic experiment goes, and what share of the saving is training not done."""
     head = ["", "clock over dense", "training, s", "the rest, s", "trainings", "share of the saving that is training"]
-    return table(head, (_training(setting, groups, *where) for where in _present(setting, groups)))
+    shown = [where for where in _present(setting, groups) if where[1] not in ("dense-unmerged", "relative")]
+    return table(head, (_training(setting, groups, *where) for where in shown))
 
 
 def _training(setting: Setting, groups: Groups, acquisition: str, method: str) -> list[str]:
     rows, dense = groups[setting.name, acquisition, method], groups[setting.name, acquisition, "dense"]
     total, trained = (_mean(rows, of) for of in (analysis.total_seconds, analysis.training_seconds))
     dense_total, dense_trained = (_mean(dense, of) for of in (analysis.total_seconds, analysis.training_seconds))
-    saved = dense_total - total
-    share = f"{(dense_trained - trained) / saved:.0%}" if saved > 0.1 * dense_total else ABSENT
+    compresses = methods()[method].budget != "keep_all" and total < 0.9 * dense_total
+    share = f"{(dense_trained - trained) / (dense_total - total):.0%}" if compresses else ABSENT
     return [
         f"{ACQUISITIONS[acquisition]}, {methods()[method].label}",
         f"{total / dense_total:.2f}",
@@ -200,7 +201,7 @@ def _slope(interval: Interval) -> str:
 def cost(family: Sequence[Setting], groups: Groups, grows: str) -> str:
     """Microseconds per round and numbers stored, at each size, and how they grow."""
     sizes = grows == "actions"
-    names = [f"|X| = {s.levels[0]:,}" if sizes else f"T = {s.horizon:,}" for s in family]
+    names = [f"{s.levels[0]:,} actions" if sizes else f"T = {s.horizon:,}" for s in family]
     head = ["", *(f"µs, {name}" for name in names), "exponent", "rows × actions, last", "exponent"]
     return table(head, (line for method in family[0].methods if (line := _cost(family, groups, method.name, sizes))))
 
@@ -264,15 +265,22 @@ def _expected_improvement(setting: Setting, theory: analysis.PrintedBounds, rows
 
 
 def coverage(setting: Setting, groups: Groups) -> str:
-    """In how many runs the cumulative certificate was above the measured regret at every mark."""
-    lines = []
-    for acquisition, method in _present(setting, groups):
-        rows = groups[setting.name, acquisition, method]
-        held = (analysis.curves(rows, "regret_bound") >= analysis.curves(rows, "cumulative_regret")).all(axis=1)
-        warned = sum("do not look drawn" in " ".join(row["caveats"]) for row in rows)
-        label = f"{ACQUISITIONS[acquisition]}, {methods()[method].label}"
-        lines.append([label, f"{held.sum()} of {len(rows)}", f"{warned} of {len(rows)}"])
-    return table(["", "certificate above measured regret throughout", "certificate warns about the prior"], lines)
+    """In how many runs the cumulative certificate was above the measured regret at every mark, and how many warned."""
+    head = ["held throughout / warned about the prior / runs", *(ACQUISITIONS[name] for name in setting.acquisitions)]
+    shown = [method for method in setting.methods if method.name != "dense-unmerged"]
+    lines = [
+        [method.label, *(_coverage(groups.get((setting.name, name, method.name), ())) for name in setting.acquisitions)]
+        for method in shown
+    ]
+    return table(head, lines)
+
+
+def _coverage(rows: Sequence[Row]) -> str:
+    if not rows:
+        return ABSENT
+    held = (analysis.curves(rows, "regret_bound") >= analysis.curves(rows, "cumulative_regret")).all(axis=1)
+    warned = sum("do not look drawn" in " ".join(row["caveats"]) for row in rows)
+    return f"{held.sum()} / {warned} / {len(rows)}"
 
 
 def _present(setting: Setting, groups: Groups) -> list[tuple[str, str]]:
