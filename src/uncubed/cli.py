@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UncubedError, OSError) as error:
         print(f"uncubed: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(
+            "uncubed: interrupted; what was finished is kept, and the same command goes on from there", file=sys.stderr
+        )
+        return 128 + signal.SIGINT  # as shells say it
 
 
 def parser() -> argparse.ArgumentParser:

@@ -13,13 +13,18 @@ from uncubed._typing import Array
 from uncubed.experiments import logistic
 from uncubed.experiments.config import Setting
 
-_INITIAL, _NOISE, _TRAINING, _MEASURING = range(4)
+_INITIAL, _NOISE, _TRAINING, _MEASURING, BANDIT, SKETCH = range(6)
 """What a seed's streams of random numbers are for."""
 
 
 def stream(seed: int, purpose: int, *more: int) -> np.random.Generator:
     """Random numbers of their own for each purpose, so that what one method draws does not shift another's."""
     return np.random.default_rng([seed, purpose, *more])
+
+
+def derived(seed: int, purpose: int) -> int:
+    """A seed of its own for what takes a number; the seed itself would repeat the first stream."""
+    return int(np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)[0])
 
 
 class Objective(Protocol):

@@ -38,7 +38,7 @@ class Request:
 
 def main(request: Request) -> int:
     """Run what is missing, write the report, say where it is."""
-    console = Console()
+    console = Console(markup=False)  # a path may have brackets
     wanted = tasks(request)
     if any(task.setting.data for task in wanted):
         load(request.data, request.mnist)  # an error here, not in the middle
@@ -80,11 +80,13 @@ def _seeds(setting: Setting, request: Request) -> int:
 
 def command(request: Request) -> str:
     """What was asked for, as it is typed."""
-    words = ["uncubed reproduce", request.experiment, *["--quick"] * request.quick]
-    words += [f"--seeds {request.seeds}"] * bool(request.seeds) + [f"--data {request.data}"] * (
-        request.data != "digits"
-    )
-    return " ".join(words + ["--box"] * request.box)
+    options = {
+        "--quick": request.quick,
+        f"--seeds {request.seeds}": request.seeds is not None,
+        f"--data {request.data}": request.data != "digits",
+        "--box": request.box,
+    }
+    return " ".join(["uncubed reproduce", request.experiment, *(name for name, given in options.items() if given)])
 
 
 def _run(missing: list[Task], jobs: int, results: Results, console: Console) -> int:

@@ -34,16 +34,22 @@ class Results:
         directory.mkdir(parents=True, exist_ok=True)
         self.path = directory / FILE
         self._lock = _locked(directory / ".lock")
-        self.rows = {key_of(row): row for row in read(self.path)}
-        self._write_all()
-        self._file = self.path.open("a", encoding="utf-8")
+        try:
+            self.rows = {key_of(row): row for row in read(self.path)}
+            self._write_all()
+            self._file = self.path.open("a", encoding="utf-8")
+        except BaseException:
+            self._lock.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._lock.close()
+        try:
+            self._file.close()
+        finally:
+            self._lock.close()
 
     def append(self, row: Row) -> None:
         """Keep a row, on disk before this returns."""
@@ -93,11 +99,16 @@ def measure_from_best_seen(rows: Iterable[Row]) -> None:
 def _measure_from(row: Row, optimum: float) -> None:
     excess = row["optimum"] - optimum
     row["optimum"] = optimum
-    row["mean_average_regret"] = round(row["mean_average_regret"] - excess, 6)
-    row["simple_regret"] = round(row["simple_regret"] - excess, 6)
+    row["mean_average_regret"] = _less(row["mean_average_regret"], excess)
+    row["simple_regret"] = _less(row["simple_regret"], excess)
     curve = row["curve"]
     regrets = zip(curve["round"], curve["cumulative_regret"], strict=True)
-    curve["cumulative_regret"] = [round(regret - excess * t, 4) for t, regret in regrets]
+    curve["cumulative_regret"] = [_less(regret, excess * t) for t, regret in regrets]
+
+
+def _less(value: float, excess: float) -> float:
+    """On a grid of 1e-6, where best values lie too: it does not matter how often rows were settled on the way."""
+    return round(round(value, 6) - excess, 6)
 
 
 def group(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
@@ -111,7 +122,8 @@ def group(rows: Iterable[Row]) -> dict[tuple[str, str, str], list[Row]]:
 def _parse(path: Path, number: int, line: str) -> Row:
     try:
         row = json.loads(line)
-        key_of(row)
+        if [type(part) for part in key_of(row)] != [str, str, str, int, str]:
+            raise TypeError("key")
     except (ValueError, KeyError, TypeError) as error:
         raise StateError(f"{path}, line {number}: expected a row of results, got {line[:60]!r}") from error
     return dict(row)
@@ -126,7 +138,7 @@ def _locked(path: Path) -> IO[str]:
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
         file.close()
         raise StateError(f"{path.parent}: expected to be its only writer, but another process writes there") from error
     return file

@@ -105,7 +105,9 @@ def belief(setting: Setting, method: Method, seed: int) -> uc.Belief:
     if method.belief == "projected":
         return uc.ProjectedBelief(kernel, noise, novelty=method.novelty or 0.0)
     if method.belief == "sketched":
-        return uc.SketchedBelief(kernel, noise, oversampling=method.oversampling or 1.0, seed=seed)
+        return uc.SketchedBelief(
+            kernel, noise, oversampling=method.oversampling or 1.0, seed=problems.derived(seed, problems.SKETCH)
+        )
     return uc.ExactBelief(kernel, noise, merge=method.belief == "exact")
 
 
@@ -136,7 +138,7 @@ def _bandit(task: Task, actions: uc.Finite | uc.Box) -> uc.Bandit:
         budget(setting, method),
         act=method.belief in ("projected", "sketched"),
         delta=setting.delta,
-        seed=task.seed,
+        seed=problems.derived(task.seed, problems.BANDIT),
     )
 
 
