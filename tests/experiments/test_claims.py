@@ -105,7 +105,7 @@ def test_compressed_is_near_dense_or_is_not(
     assert claim.holds == holds
     assert f"{regret:.2f} × the regret" in claim.found
     assert f"1/{1 / order:.0f} of the model order" in claim.found
-    assert f"{evaluations:.0%} of the evaluations" in claim.found
+    assert f"{evaluations:.1%} of the evaluations" in claim.found
 
 
 def test_without_dense_there_is_nothing_to_compare_with() -> None:

@@ -243,21 +243,18 @@ def test_a_box_is_asked_for_with_box(tmp_path: Path) -> None:
     assert "`uncubed reproduce example --box`" in box.figures[0][1]
 
 
-@pytest.mark.xfail(strict=True, reason="captions do not know of --quick")
 def test_a_quick_figure_is_asked_for_with_quick(tmp_path: Path) -> None:
     digits = next(s for s in settings("logistic", quick=True) if s.name == "logistic-digits")
     quick = written(tmp_path, every_row(digits), quick=True)
     assert "`uncubed reproduce logistic --quick`" in quick.figures[0][1]
 
 
-@pytest.mark.xfail(strict=True, reason="the seeds are those of the shortest horizon")
 def test_the_seeds_of_a_family_are_those_of_all_its_settings(tmp_path: Path) -> None:
     first, second, *_ = (setting for setting in SETTINGS.values() if setting.family == "growth-example")
     family = written(tmp_path, every_row(first) + every_row(second, seeds=range(5)))
     assert family.figures[0][1].endswith("seeds 0 to 4.")
 
 
-@pytest.mark.xfail(strict=True, reason="only settings of the longest horizon of all")
 def test_a_quick_report_has_certificates_of_both_functions(tmp_path: Path) -> None:
     rows = [row for name in ("example", "rosenbrock") for s in settings(name, quick=True) for row in every_row(s)]
     shown = [name for name, _ in written(tmp_path, rows, quick=True).figures]

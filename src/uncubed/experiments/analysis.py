@@ -19,6 +19,9 @@ from uncubed.experiments.runner import Row
 CONFIDENCE = 0.95
 """Of every interval and band, over seeds."""
 
+RESAMPLES = 2_000
+"""Of the seeds, for the interval of a ratio."""
+
 
 class Interval(NamedTuple):
     """A mean over seeds and half the width of its confidence interval; NaN for one seed."""
@@ -78,17 +81,38 @@ def training_seconds(row: Row) -> float:
     return float(row["objective_seconds"] + row["initial_seconds"])
 
 
-def ratio(rows: Sequence[Row], reference: Sequence[Row], of: Callable[[Row], float]) -> Interval:
-    """Mean over the seeds in both of `of(row) / of(reference row)`."""
+class Ratio(NamedTuple):
+    """A ratio of means over seeds, and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def ratio(rows: Sequence[Row], reference: Sequence[Row], of: Callable[[Row], float]) -> Ratio:
+    """Mean of `of` over its mean in the reference, over the seeds in both; the interval is by resampling seeds."""
     known = {row["seed"]: of(row) for row in reference}
-    return interval([of(row) / known[row["seed"]] for row in rows if row["seed"] in known])
+    pairs = np.array([(of(row), known[row["seed"]]) for row in rows if row["seed"] in known])
+    draws = np.random.default_rng(0).integers(len(pairs), size=(RESAMPLES, len(pairs)))
+    tops, bottoms = pairs[draws].mean(axis=1).T
+    low, high = np.quantile(tops / bottoms, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    return Ratio(float(pairs[:, 0].mean() / pairs[:, 1].mean()), float(low), float(high))
+
+
+def predicts(values: Sequence[float], one: float) -> bool:
+    """Whether one more value as these, from a run of its own, could be this one: Student's prediction interval."""
+    mean, half = interval(values)
+    return abs(one - mean) <= half * math.sqrt(len(values) + 1)
 
 
 def final_regret(row: Row) -> float:
-    """Regret per round between the last two marks: that of the action a frozen run repeats."""
+    """Regret per round of the action a frozen run repeats; of a run that is not, between the last two marks."""
     curve = row["curve"]
     rounds, regret = [0, *curve["round"]], [0.0, *curve["cumulative_regret"]]
-    return float((regret[-1] - regret[-2]) / (rounds[-1] - rounds[-2]))
+    # As many rounds as there are: the curve is rounded.
+    frozen_at = row.get("frozen_at") or rounds[-1]
+    start = next((k for k, t in enumerate(rounds[:-1]) if t >= frozen_at - 1), len(rounds) - 2)
+    return float((regret[-1] - regret[start]) / (rounds[-1] - rounds[start]))
 
 
 def exponent(rows: Sequence[Row], of: Callable[[Row], float], over: Callable[[Row], float]) -> Interval:

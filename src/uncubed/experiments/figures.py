@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -55,18 +56,19 @@ def nine_panels(setting: Setting, groups: Groups, path: Path) -> None:
             if rows:
                 _draw_run(method.name, rows, regret, clock, order)
         regret.set(title=ACQUISITIONS[acquisition], xlabel="round t", yscale="log")
-        clock.set(xlabel="clock time, seconds", xscale="log", yscale="log")
+        clock.set(xlabel="clock time with initial points, seconds", xscale="log", yscale="log")
         order.set(xlabel="round t", yscale="log")
     for row in axes:
         _limit_to_lines(row)
     axes[0, 0].set_ylabel("mean average regret Reg$_t$ / t")
     axes[1, 0].set_ylabel("mean average regret Reg$_t$ / t")
-    axes[2, 0].set_ylabel("model order M$_t$ (kept observations)")
+    axes[2, 0].set_ylabel("model order M$_t$")
     _finish(figure, axes[1, 0], path, columns=4)
 
 
 def _draw_run(name: str, rows: Sequence[Row], regret: Axes, clock: Axes, order: Axes) -> None:
     rounds, seconds = analysis.curves(rows, "round")[0], analysis.curves(rows, "seconds").mean(axis=0)
+    seconds += np.mean(analysis.column(rows, "initial_seconds"))
     averages, orders = analysis.average_regrets(rows), analysis.curves(rows, "model_order")
     _band(clock, name, seconds, averages)
     if name != "dense-unmerged":  # the same actions as dense: only its clock differs
@@ -80,7 +82,7 @@ def _band(axes: Axes, name: str, x: Array, values: Array) -> None:
     axes.plot(x, mean, color=style.colour, linestyle=style.line, linewidth=1.6, label=methods()[name].label)
     if np.isfinite(half).all():
         lower = np.maximum(mean - half, np.finfo(float).tiny)  # a logarithmic axis has no zero
-        axes.fill_between(x, lower, mean + half, color=style.colour, alpha=0.15, linewidth=0)
+        axes.fill_between(x, lower, mean + half, color=style.colour, alpha=0.1, linewidth=0)
 
 
 def _limit_to_lines(row: Iterable[Axes]) -> None:
@@ -92,7 +94,7 @@ def _limit_to_lines(row: Iterable[Axes]) -> None:
 
 
 def certificates(setting: Setting, groups: Groups, method: str, path: Path) -> None:
-    """Measured cumulative regret under what bounds it."""
+    """Measured cumulative regret beside what should bound it."""
     figure = Figure(figsize=(1.2 + 3.3 * len(setting.acquisitions), 3.9), layout="constrained")
     axes = figure.subplots(1, len(setting.acquisitions), sharey=True, squeeze=False)[0]
     for acquisition, panel in zip(setting.acquisitions, axes, strict=True):
@@ -115,7 +117,7 @@ def _draw_bounds(setting: Setting, acquisition: str, rows: Sequence[Row], axes: 
     if rows[0]["curve"]["theorem_bound"]:
         realised = analysis.curves(rows, "theorem_bound").mean(axis=0)
         axes.plot(rounds, realised, color="#009E73", linestyle="-.", label=theorem)
-    if acquisition == "ucb" and not setting.box:
+    if acquisition == "ucb" and not setting.box and len(setting.levels) == 1:  # it is stated for p = 1
         printed = analysis.PrintedBounds(int(np.prod(setting.levels)), setting.noise_variance, setting.delta)
         vacuous = [printed.corollary(int(t)) for t in rounds]
         axes.plot(rounds, vacuous, color="#D55E00", linestyle=(0, (5, 1, 1, 1)), label=corollary)
@@ -153,7 +155,7 @@ def _draw_tradeoff(setting: Setting, groups: Groups, axes: Axes, x: str) -> None
         ]
         if points:
             _draw_points(axes, sorted(points), STYLES[look], label)
-    axes.set(xscale="log", yscale="log")
+    _make_logarithmic(axes)
 
 
 def _draw_points(
@@ -176,8 +178,9 @@ def _draw_points(
 
 
 def _bar(mean: Array, half: Array) -> Array:
-    """Half-widths that a logarithmic axis can show; none for one seed."""
-    return np.minimum(np.nan_to_num(half), 0.9 * mean)
+    """Half-widths down and up, the lower one cut where a logarithmic axis ends; none for one seed."""
+    whole = np.nan_to_num(half)
+    return np.array([np.minimum(whole, 0.9 * mean), whole])
 
 
 def growth(families: Sequence[Sequence[Setting]], groups: Groups, path: Path) -> None:
@@ -209,7 +212,7 @@ def _draw_growth(family: Sequence[Setting], groups: Groups, axes: Axes, of: Call
             markersize=5,
             label=alpha_label(method.alpha_p or 0.0),
         )
-    axes.set(xscale="log", yscale="log")
+    _make_logarithmic(axes)
 
 
 def alpha_label(alpha_p: float) -> str:
@@ -248,20 +251,37 @@ def _draw_cost(family: Sequence[Setting], groups: Groups, method: str, axes: Axe
     )
 
 
+def _make_logarithmic(axes: Axes) -> None:
+    """Both axes; where all numbers are alike, or none is positive, matplotlib finds no limits by itself."""
+    for name in ("x", "y"):
+        values = np.concatenate([getattr(line, f"get_{name}data")() for line in axes.get_lines()] or [[1.0]])
+        shown = values[values > 0] if (values > 0).any() else np.ones(1)
+        if shown.min() == shown.max():
+            axes.set(**{f"{name}lim": (0.5 * shown[0], 2.0 * shown[0])})
+    axes.set(xscale="log", yscale="log")
+
+
 def _label_log(axis: Axis) -> None:
     """Plain numbers, at 1, 2 and 5 where there is less than two decades."""
     low, high = axis.get_view_interval()
     steps = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_major_formatter(lambda value, _: f"{value:g}" if 1e-3 <= value < 1e5 else f"{value:.0e}")
+    axis.set_major_formatter(_plain)
     axis.set_minor_formatter(NullFormatter())
+
+
+def _plain(value: float, _: float) -> str:
+    return f"{value:g}" if 1e-3 < value < 1e4 else f"$10^{{{round(np.log10(value))}}}$"
 
 
 def _finish(figure: Figure, labelled: Axes, path: Path, *, columns: int) -> None:
     """A legend above all panels, a light grid, and the file."""
-    handles, labels = labelled.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
+    shown: dict[str, Artist] = {}
+    for axes in (labelled, *figure.axes):
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            shown.setdefault(label, handle)
+    if shown:
+        figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=columns, frameon=False)
     for axes in figure.axes:
         axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)

@@ -17,8 +17,8 @@ def head(command: str, rows: Sequence[Row]) -> str:
 Aggarwal, Sadler, Koppel), Section 4, run by uncubed.
 
 Last command: `{command}`. {made}. Versions: {"; ".join(versions) or "none"}. One BLAS thread per run.
-Every number below is a mean over seeds with a 95 % confidence interval (Student's t) unless it says otherwise. Each row
-of `results.jsonl` is one run; {", ".join(f"`{name}.toml`" for name in EXPERIMENTS)} and `methods.toml` in
+Numbers are means over seeds, ± is half of a 95 % confidence interval (Student's t; regrets are skewed, so with few seeds
+it may cross zero), and brackets in the claims are 95 % intervals of a ratio by resampling seeds. Each row of `results.jsonl` is one run; {", ".join(f"`{name}.toml`" for name in EXPERIMENTS)} and `methods.toml` in
 `src/uncubed/experiments/configurations` are the whole configuration. Seconds are of a shared machine and compare only
 within a table."""
 
@@ -33,7 +33,7 @@ The paper does not say everything that a run needs.
 | domain of Rosenbrock | [-2, 2]², maximising its negative | the first regrets of the figure, 361, 49, 41 and 369, are those of its corners |
 | horizons, initial points | 200 / 1, 100 / 2, 100 / 16 | the earlier version's figures; the paper says 2^d initial points, which the runs of 1,000 rounds have |
 | action sets | grids of 500 (T = 200) and 1,000 points, 50 × 50, 13 × 5 × 6 × 6 | ours; `--box` runs the continuous boxes |
-| noise of an observation | standard deviation √σ² = 0.0316 | ours, so that the model's noise is the real one; the published curves look like 0.01, the text says unit variance |
+| noise of an observation | standard deviation √σ² = 0.0316 | ours, so that the model's noise is the real one; the published curves look like 0.01, the earlier version's text says unit variance |
 | "confidence δ = 0.9" | failure probability 0.1 | the bounds are meaningless otherwise |
 | ranges of the four hyper-parameters | log10 learning rate [-6, 0], batch [20, 2000], dropout [0, 0.75], ℓ2 [0, 1] | a public benchmark with the same four parameters |
 | optimum of the logistic experiment | best accuracy seen in any run of the setting | it is not known otherwise; being the luckiest of many, it is a little high, for all methods alike |"""
@@ -46,26 +46,30 @@ must be looked at about 5,000 times before a single look is refused. **In 1,000 
 nothing**: it is the dense GP.
 
 The earlier version kept an action iff its conditional entropy ½ log(2πe(σ² + v)) itself exceeds ε = 10⁻⁴: that is
-v > e^{2ε}/(2πe) - σ² = 0.0576, a gain of 2.035 nats, 288,000 times the variance above. The published model orders
-follow from this rule only.
+v > e^{2ε}/(2πe) - σ² = 0.0576, a gain of 2.035 nats, 288,000 times the variance above. Of the three rules here only this
+one gives model orders like the published 13 and 8; the claims above say how near.
 
 Theorem 3.1's ε = ½ log(1 + T^-α) lies between: with α = 1/(2p) and T = 1,000 it is v > 3.2·10⁻⁵ for p = 1, about 32 looks
 at one place, and v > 1.8·10⁻⁴ for p = 2, about 6 looks.
 
-So each printed claim has its rule: *the model order settles at 13 and 8* is the absolute rule, whose resolution of
-0.24 prior standard deviations is coarse and whose regret shows it; *regret comparable to dense with a sublinear model* is
-the schedule; *ε = 10⁻⁴* with the rule as printed is neither."""
+So each printed claim has its rule: *the model order settles at about 13 and 8* is the absolute rule, whose resolution of
+0.24 prior standard deviations is coarse; *regret comparable to dense with a sublinear model* is the schedule; *ε = 10⁻⁴* with
+the rule as printed is neither."""
 
 ABOUT = {
     "example": """f(x) = sin x + cos x + 0.1 x. *Dense* keeps everything; *relative* lies on it, because it refuses
-nothing. *Absolute* stops looking early, and under UCB then selects, for good, whichever action its coarse model leaves on
-top. *Projected* absorbs every value into few atoms and is no method of the paper.""",
+nothing. *Absolute* stops looking early, and then selects whichever action its coarse model leaves on top: in some seeds
+a good one, in some a bad one, for good. *Projected* absorbs every value into few atoms and is no method of the paper.
+
+Under EI dense has the larger *cumulative* regret: it goes on exploring, while a compressed run freezes on the best
+action it knows after a few dozen rounds and repeats it. What freezing costs is in the *simple* regret, and in the worst
+seed of the table of frozen rounds.""",
     "rosenbrock": """-f for f(x, y) = (1 - x)² + 10 (y - x²)². **As printed** its values reach from -369 to 0, with a prior
 of mean 0 and variance 1 and √β about 6: a corner some hundreds of prior deviations down drags the posterior mean of
-everything within a length-scale or two with it, nothing there is looked at again, and the search settles on what it
-happened to see first far from the corners. That is why regret stays at a constant per round, for every method; the
-certificates are wrong there and say so. **Standardised** over the grid (mean 0, variance 1) the same function is an
-ordinary problem for the same kernel.""",
+everything within a length-scale or two with it and little there is looked at again, while the mean on the far side of
+a steep slope overshoots by as much. What the search settles on depends on what it saw first, so the seeds differ by more
+than the methods do, and the certificates, which believe in the prior, fail (see there). **Standardised** over the grid (mean 0,
+variance 1) the same function is an ordinary problem for the same kernel.""",
     "logistic": """A softmax regressor on images of digits, trained by mini-batch SGD with input dropout and ℓ2, over
 (log10 learning rate, batch size, dropout, ℓ2) scaled to the unit cube, in which the length-scale of 1 is meant. The
 reward is the accuracy on held-out images, fresh random numbers for each training: that is the noise. The prior mean is 0,
@@ -87,35 +91,38 @@ CERTIFICATES = """## Certificates
 After each round a bandit can say how large its cumulative regret can be: Σ_t [max UCB_t - LCB_t(x_t)], with
 probability 0.9 for f drawn from the prior, for any acquisition; for UCB also Theorem 3.2's √(C_1 T β_T (I_T + Σε)) with
 the information gain I_T that was realised. The functions here were not drawn from the prior. Where they are at least
-plausible under it the certificate should hold, and raw Rosenbrock is not: there the certificate must warn. Only exact
-beliefs can warn about the prior; the certificates of projected and BKB say instead that their posterior is an
-approximation."""
+plausible under it the certificate should hold. Raw Rosenbrock is not plausible: there the certificate can fail, and an
+exact belief warns that its values do not look drawn from the prior. Projected and BKB cannot warn so far; their certificates
+say that the posterior is an approximation. Standardised Rosenbrock is rougher than the kernel expects in places, so some
+of its runs warn although the certificate holds."""
 
 PRINTED_BOUNDS = """### Corollary 3.3 and Theorem 3.4 as printed
 
 * **Corollary 3.3**: √(C_1 β_T) max(√Z_1, 1) T^¾ with Z_1 = Σλ/(σ²(1 - 1/e)). The eigenvalues of a kernel matrix with unit
-  diagonal sum to |X|, so Z_1 is 1.6·10⁶ for 1,000 actions and 4.0·10⁶ for 2,500. True, and vacuous: regret per round would
-  have to exceed the whole range of f for the bound to matter at any horizon in reach.
-* **Theorem 3.4** (EI) is given here with the run's own model order (γ by greedy selection) and its largest z-score R over
-  the marks of the curve. It divides by log(1 + σ⁻²) where its proof gives the square root, and the proof bounds the
+  diagonal sum to |X|, so Z_1 is 1.6·10⁶ for 1,000 actions. The bound is above what happened and says nothing: regret per
+  round would have to exceed the whole range of f for it to matter at any horizon in reach. It is stated for p = 1, and its
+  proof takes M_T ≤ √T with constant 1, which the model orders above exceed.
+* **Theorem 3.4** (EI) is given here with the run's own model order and its largest z-score R over the marks of the
+  curve; γ is by greedy selection, within 1 - 1/e of the largest, so the printed bound is at least this. It divides by log(1 + σ⁻²) where its proof gives the square root, and the proof bounds the
   variance at the optimum by the gain of the *selected* points, which does not follow. It is shown as printed; no
   certificate uses it.
-* **Theorem 3.2** with the realised gain is what a run can use, and is one to two orders of magnitude above what happened."""
+* **Theorem 3.2** with the realised gain is what a run can use; where f suits the prior it is one to two orders of
+  magnitude above what happened."""
 
 SWEEP = """### Regret against complexity
 
 All with UCB. *Constant ε* and *α* are two ways to set one threshold on the variance, so they trace one curve. *Projected*
 evaluates every round whatever its novelty threshold c is, so its curve is vertical against evaluations. Down and left is
-better."""
+better. The tables below name the points."""
 
 GROWTH = """### Table 1 as an experiment
 
 Each horizon T has runs of its own, because ε depends on T. Exponents are slopes of log Reg_T and log M_T over log T by
 least squares in each seed, mean and 95 % interval over seeds; the first hundred rounds or so explore at a regret that no
 threshold changes, so the slope over the last decade says more. *Implied* is what Theorems 3.1 and 3.2 give: T^(1-α/2) and
-T^(αp). **The printed regret exponents of α = 1/p and 1/(2p) are swapped**: a smaller ε must not mean more regret. Both
-are upper bounds; the regret measured on one smooth function is below them, and the model order may exceed its rate
-at finite T, because noisy repeats count and the constant is unknown. M_T cannot exceed T plus the initial points."""
+T^(αp). **The printed regret exponents of CGP-UCB for α = 1/p and 1/(2p) are swapped**: a smaller ε must not mean more
+regret. Both are upper bounds, up to logarithms and for f drawn from the prior. With p = 1 and α = 1/p the threshold is σ²/T:
+no place can be looked at often enough to be refused, so that column is the dense GP."""
 
 COST = """### Time per round and storage
 
@@ -127,23 +134,24 @@ model times |X|."""
 DIFFERENCES = """## What differs from the paper, and why
 
 * **The rule.** The text's relative rule and its ε = 10⁻⁴ do not give the paper's own figures; see the arithmetic above.
-* **Error bars.** The published curves are single runs. A seed here changes regret more than many of the differences
-  that the paper reports.
+* **Error bars.** The published curves look like single runs. A seed here changes regret more than many of the
+  differences that the paper reports.
 * **BKB.** The published BKB has a dictionary that jumps between 1 and t and regrets far above dense. Here it is the
   algorithm of its authors, rebuilt each round by leverage scores with λ = σ², oversampling 2 and the same acquisition as
-  the others: its regret is near dense, its dictionary small, and its rounds are the most expensive of all.
-* **Clock time.** The printed seconds come with a GP computed anew each round. Ours is incremental in every method, so the
-  ratio of compressed to dense depends on the horizon: at 100 rounds on a grid there is little to save but the
-  evaluations themselves.
-* **Repeats.** On a grid the dense posterior can be kept with one row per distinct action, exactly. This takes away most
-  of what compression saves in *time*; what remains are the evaluations, and action sets too large to repeat on.
+  the others: its regret is near dense, its dictionary small, and its rounds cost the most of all methods with a small model.
+* **Clock time.** The printed seconds suggest a GP computed anew each round (30 ms a round at 200 observations); ours is
+  incremental in every method, and a round takes tens of microseconds. Which rule the printed times are of is not said;
+  they are set beside the absolute rule, because the figures follow it.
+* **Repeats.** On a grid the dense posterior can be kept with one row per distinct action, exactly. Where few
+  actions repeat many times this takes away most of what compression saves in *time*; what remains are the evaluations, and
+  action sets so large that actions do not repeat.
   "Repeats not merged" is the paper's dense GP.
 * **Frozen rounds.** Under EI and MPI a refused action changes nothing, so it is selected and refused for ever. The paper
   counts those rounds; so do we, and the tables above say from which round on, and at what regret.
-* **Lock-in.** Under UCB β_t grows, but slowly; a coarse threshold leaves a floor of O(√(β ε)) in the regret per round.
+* **Lock-in.** Under UCB β_t grows, but slowly; a constant threshold leaves a floor of O(√(β ε)) in the regret per round.
 * **MNIST regret.** The published regret reaches 7.8, so it is not an accuracy. Ours is an accuracy. Most of the time
   saved there is training not done, as the table shows, not a smaller GP.
-* **Table 1.** Its regret exponents for α = 1/p and α = 1/(2p) are swapped."""
+* **Table 1.** Its CGP-UCB regret exponents for α = 1/p and α = 1/(2p) are swapped; its EI row prints 1 - 1/(4p) for both."""
 
 REPEAT = """## Repeat it
 

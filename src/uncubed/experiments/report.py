@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import final
 
@@ -24,6 +25,7 @@ class Findings:
     """What a report is made from: the settings that have rows, and the rows."""
 
     out: Path
+    quick: bool
     settings: Sequence[Setting]
     groups: figures.Groups
 
@@ -44,6 +46,8 @@ class Findings:
 
 def write(out: Path, rows: Sequence[Row], *, quick: bool, command: str) -> Path:
     """Write both pages and the figures; where the HTML page is."""
+    for old in (out / FIGURES).glob("*.png"):
+        old.unlink()
     findings = gather(out, rows, quick=quick)
     text = "\n\n".join(sections(findings, command)) + "\n"
     (out / "report.md").write_text(text, encoding="utf-8")
@@ -59,7 +63,7 @@ def gather(out: Path, rows: Sequence[Row], *, quick: bool) -> Findings:
     digests = {(s.name, method.name): s.digest(method) for s in known for method in s.methods}
     current = [row for row in rows if digests.get((row["setting"], row["method"])) == row["configuration"]]
     there = {row["setting"] for row in current}
-    return Findings(out, [setting for setting in known if setting.name in there], group(current))
+    return Findings(out, quick, [setting for setting in known if setting.name in there], group(current))
 
 
 def sections(findings: Findings, command: str) -> Iterator[str]:
@@ -83,7 +87,7 @@ def sections(findings: Findings, command: str) -> Iterator[str]:
 
 def _claims(findings: Findings) -> str:
     lines = [(c.statement, c.found, "yes" if c.holds else "**no**") for c in claims(findings.groups)]
-    return "## What was claimed, and what came out\n\n" + tables.table(["claim", "found", "holds"], lines)
+    return "## What was claimed, and what came out\n\n" + tables.table(["claim", "found", "holds"], lines, words=True)
 
 
 def _experiment(findings: Findings, experiment: str) -> Iterator[str]:
@@ -124,13 +128,13 @@ def _published(setting: Setting) -> Iterator[str]:
 
 def _certificates(findings: Findings) -> Iterator[str]:
     shown = [s for s in findings.settings if s.experiment != "tradeoff" and not s.data and not s.box]
-    longest = [s for s in shown if s.horizon == max(other.horizon for other in shown)]
+    longest = [s for s in shown if s.horizon == max(other.horizon for other in shown if other.problem == s.problem)]
     if not longest:
         return
     yield prose.CERTIFICATES
     for setting in longest:
         yield f"### {_sentence(setting.title)}: bounds"
-        caption = f"Cumulative regret under its bounds, compressed with α = 1/(2p). {_source(findings, setting)}"
+        caption = f"Cumulative regret and its bounds, compressed with α = 1/(2p). {_source(findings, setting)}"
         draw = _drawing(lambda s, g, path: figures.certificates(s, g, "schedule", path), setting, findings)
         yield findings.figure(f"certificates-{setting.name}", caption, draw)
         yield tables.bounds(setting, findings.groups)
@@ -147,6 +151,9 @@ def _tradeoff(findings: Findings) -> Iterator[str]:
             f"Regret against model order and against evaluations; bars are 95 % intervals. {_source(findings, *sweeps)}"
         )
         yield findings.figure("tradeoff", caption, lambda path: figures.tradeoff(sweeps, findings.groups, path))
+        for setting in sweeps:
+            yield f"{_sentence(setting.title)}:"
+            yield tables.sweep(setting, findings.groups)
     yield from _growth(findings)
     yield from _cost(findings)
 
@@ -156,7 +163,7 @@ def _growth(findings: Findings) -> Iterator[str]:
     if not families:
         return
     yield prose.GROWTH
-    caption = f"Regret and model order as the horizon grows. {_source(findings, *(f[0] for f in families))}"
+    caption = f"Regret and model order as the horizon grows. {_source(findings, *chain(*families))}"
     yield findings.figure("growth", caption, lambda path: figures.growth(families, findings.groups, path))
     for family in families:
         horizons = f"T = {family[0].horizon:,} … {family[-1].horizon:,}"
@@ -173,7 +180,7 @@ def _cost(findings: Findings) -> Iterator[str]:
     if not families:
         return
     yield prose.COST
-    caption = f"Clock time per round, mean over a run. {_source(findings, *(f[0] for f in families.values()))}"
+    caption = f"Clock time per round, mean over a run. {_source(findings, *chain(*families.values()))}"
     yield findings.figure("cost", caption, lambda path: figures.cost(families, findings.groups, path))
     for label, family in families.items():
         yield tables.cost(family, findings.groups, "actions" if label.startswith("actions") else "rounds")
@@ -197,11 +204,12 @@ def _source(findings: Findings, *shown: Setting) -> str:
     """The command, the configuration and the seeds behind a figure."""
     seeds = sorted({row["seed"] for key, rows in findings.groups.items() if key[0] in _names(shown) for row in rows})
     first = shown[0]
+    quick = " --quick" if findings.quick else ""
     data = " --data mnist" if first.data == "mnist" else ""
     box = " --box" if first.box else ""
-    names = ", ".join(setting.family for setting in shown)
+    names = ", ".join(dict.fromkeys(setting.family for setting in shown))
     return (
-        f"Made by `uncubed reproduce {first.experiment}{data}{box}`, {names} in `{first.experiment}.toml`, "
+        f"Made by `uncubed reproduce {first.experiment}{quick}{data}{box}`, {names} in `{first.experiment}.toml`, "
         f"seeds {seeds[0]} to {seeds[-1]}."
     )
 

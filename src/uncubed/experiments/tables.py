@@ -10,7 +10,7 @@ from uncubed.experiments import analysis
 from uncubed.experiments.analysis import Interval
 from uncubed.experiments.config import Method, Setting, methods, source
 from uncubed.experiments.figures import Groups, alpha_label
-from uncubed.experiments.runner import ACQUISITIONS, Row
+from uncubed.experiments.runner import ACQUISITIONS, Row, budget
 
 ABSENT = "—"
 """Where there is no number."""
@@ -22,9 +22,9 @@ def printed() -> dict[str, Any]:
     return loads(source("printed"))
 
 
-def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Columns of numbers to the right, the first to the left."""
-    rule = [":--", *["--:"] * (len(head) - 1)]
+def table(head: Sequence[str], lines: Iterable[Sequence[str]], *, words: bool = False) -> str:
+    """Columns of numbers to the right, of words and the first to the left."""
+    rule = [":--", *[":--" if words else "--:"] * (len(head) - 1)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *lines))
 
 
@@ -41,6 +41,8 @@ def number(value: float, digits: int = 3) -> str:
 def spread(interval: Interval) -> str:
     """Mean ± half-width."""
     mean, half = interval
+    if math.isnan(mean):
+        return ABSENT
     if math.isnan(half) or half == 0:
         return f"{mean:,.0f}" if mean == round(mean) else number(mean)
     places = max(0, 1 - math.floor(math.log10(half)))
@@ -63,7 +65,7 @@ def _result(setting: Setting, groups: Groups, acquisition: str, method: str) -> 
     return [
         f"{ACQUISITIONS[acquisition]}, {methods()[method].label}",
         spread(regrets),
-        f"{regrets.mean / base.mean:.2f}",
+        f"{regrets.mean / base.mean:.2f}" if base.mean > 0 else ABSENT,
         *(spread(analysis.interval(analysis.column(rows, name))) for name in columns),
     ]
 
@@ -91,7 +93,7 @@ def _clock(setting: Setting, groups: Groups, acquisition: str, method: str, thei
         f"{ACQUISITIONS[acquisition]}, {methods()[method].label}",
         spread(seconds),
         *(_over(rows, groups.get((setting.name, acquisition, dense), ())) for dense in ("dense", "dense-unmerged")),
-        number(times[name]) if known else ABSENT,
+        f"{times[name]:g}" if known else ABSENT,
         f"{times[name] / times['dense']:.2f}" if known else ABSENT,
     ]
 
@@ -151,11 +153,29 @@ def _frozen(setting: Setting, groups: Groups, acquisition: str, method: str) -> 
     return [
         f"{setting.title.partition(',')[0]}, T = {setting.horizon:,}, {ACQUISITIONS[acquisition]}, "
         f"{methods()[method].label.removeprefix('compressed, ')}",
-        f"{saved:.0%}",
+        f"{saved:.1%}",
         f"{len(stopped)} of {len(rows)}",
         spread(analysis.interval(analysis.column(stopped, "frozen_at"))) if stopped else ABSENT,
         spread(analysis.interval(regrets)) if stopped else ABSENT,
         number(max(regrets)) if stopped else ABSENT,
+    ]
+
+
+def sweep(setting: Setting, groups: Groups) -> str:
+    """Every point of the trade-off figure."""
+    head = ["", "threshold on the variance", "mean average regret", "model order", "evaluations"]
+    shown = [method for method in setting.methods if (setting.name, "ucb", method.name) in groups]
+    return table(head, (_sweep(setting, groups, method) for method in shown))
+
+
+def _sweep(setting: Setting, groups: Groups, method: Method) -> list[str]:
+    rows, T, p = groups[setting.name, "ucb", method.name], setting.horizon, len(setting.levels)
+    kept = method.budget != "keep_all"
+    columns = ("mean_average_regret", "model_order", "evaluations")
+    return [
+        method.label,
+        number(budget(setting, method).threshold(setting.noise_variance, p, round=T)) if kept else ABSENT,
+        *(spread(analysis.interval(analysis.column(rows, name))) for name in columns),
     ]
 
 
@@ -195,7 +215,10 @@ def _growth(family: Sequence[Setting], groups: Groups, method: Method, of: Calla
 
 
 def _slope(interval: Interval) -> str:
-    return ABSENT if math.isnan(interval.mean) else f"{interval.mean:.2f} ± {interval.half:.2f}"
+    mean, half = interval
+    if math.isnan(mean):
+        return ABSENT
+    return f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
 
 
 def cost(family: Sequence[Setting], groups: Groups, grows: str) -> str:
@@ -229,7 +252,15 @@ def storage(row: Row) -> float:
 
 def bounds(setting: Setting, groups: Groups) -> str:
     """Measured cumulative regret beside everything that bounds it, compressed with α = 1/(2p)."""
-    head = ["", "measured, mean", "measured, worst", "certificate", "Theorem 3.2", "Corollary 3.3", "Theorem 3.4"]
+    head = [
+        "",
+        "measured, mean",
+        "measured, worst",
+        "certificate",
+        "Theorem 3.2",
+        "Corollary 3.3",
+        "Theorem 3.4, at least",
+    ]
     return table(
         head, (_bounds(setting, groups, name) for name, method in _present(setting, groups) if method == "schedule")
     )
@@ -246,7 +277,7 @@ def _bounds(setting: Setting, groups: Groups, acquisition: str) -> list[str]:
         number(max(regrets)),
         number(_mean(rows, lambda row: row["curve"]["regret_bound"][-1])),
         number(sum(last) / len(last)) if last else ABSENT,
-        number(theory.corollary(T)) if acquisition == "ucb" else ABSENT,
+        number(theory.corollary(T)) if acquisition == "ucb" and len(setting.levels) == 1 else ABSENT,
         number(_expected_improvement(setting, theory, rows)) if acquisition == "ei" else ABSENT,
     ]
 
