@@ -205,13 +205,9 @@ def test_every_table_has_as_many_cells_in_each_line(whole: Written) -> None:
         assert len(lines) > 1
 
 
-@pytest.mark.parametrize("name", ["example-T200", "rosenbrock-raw-T100", "logistic-mnist"])
-def test_what_was_read_off_the_figures_is_there(name: str, whole: Written) -> None:
-    entry = tables.printed()[name]
-    said = [line for line in whole.text.splitlines() if line.startswith("Printed in the earlier version")]
-    numbers = [*entry["regret"].values(), *entry["model_order"].values()]
-    assert len(said) == 3
-    assert [line for line in said if all(f" {number} " in line for number in numbers)]
+def test_what_was_read_off_the_figures_is_there(whole: Written) -> None:
+    said = [line for line in whole.text.splitlines() if line.startswith("UCB at the horizon, beside one run")]
+    assert len(said) == len(tables.printed())
 
 
 # Figures

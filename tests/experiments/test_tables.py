@@ -213,6 +213,26 @@ def test_printed_clock_times_are_beside_the_method_they_are_of(name: str) -> Non
     assert len(lines) == 3 * 7
 
 
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_printed_curves_are_beside_the_range_of_our_seeds(name: str) -> None:
+    setting, entry = SETTINGS[name], tables.printed()[name]
+    regrets = {0: 0.25, 1: 0.75, 2: 2.0}
+    rows = [
+        made(setting, "ucb", method, seed, mean_average_regret=regret, model_order=10 + seed)
+        for method in ("dense-unmerged", "absolute", "bkb", "schedule")
+        for seed, regret in regrets.items()
+    ]
+    lines = parsed(tables.published(setting, group(rows), entry))
+    del lines[""]
+    assert sorted(lines) == sorted(OURS)
+    for label, cells in lines.items():
+        order = entry["model_order"].get(OURS[label])
+        assert cells[0] == f"{entry['regret'][OURS[label]]:g}"
+        assert [shown(cell) for cell in cells[1:4]] == [0.25, 1.0, 2.0]
+        assert cells[4] == (ABSENT if order is None else f"{order}")
+        assert [shown(cell) for cell in cells[5:]] == [10.0, 11.0, 12.0]
+
+
 def test_printed_clock_times_are_as_printed() -> None:
     assert clock_of("example-T200")["EI, BKB"][3] == "10.578"
 

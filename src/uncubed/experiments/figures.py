@@ -271,7 +271,9 @@ def _label_log(axis: Axis) -> None:
 
 
 def _plain(value: float, _: float) -> str:
-    return f"{value:g}" if 1e-3 < value < 1e4 else f"$10^{{{round(np.log10(value))}}}$"
+    power = round(np.log10(value))
+    is_power = not 1e-3 < value < 1e4 and np.isclose(value, 10.0**power)
+    return f"$10^{{{power}}}$" if is_power else f"{value:g}"
 
 
 def _finish(figure: Figure, labelled: Axes, path: Path, *, columns: int) -> None:

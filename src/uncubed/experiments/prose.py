@@ -53,7 +53,7 @@ Theorem 3.1's ε = ½ log(1 + T^-α) lies between: with α = 1/(2p) and T = 1,00
 at one place, and v > 1.8·10⁻⁴ for p = 2, about 6 looks.
 
 So each printed claim has its rule: *the model order settles at about 13 and 8* is the absolute rule, whose resolution of
-0.24 prior standard deviations is coarse; *regret comparable to dense with a sublinear model* is the schedule; *ε = 10⁻⁴* with
+0.24 prior standard deviations is coarse, as its regret under UCB shows; *regret comparable to dense with a sublinear model* is the schedule; *ε = 10⁻⁴* with
 the rule as printed is neither."""
 
 ABOUT = {
@@ -79,7 +79,7 @@ action was trained before, by the mean of those accuracies, else by one training
 
 The published run kept 83 of 116 observations on MNIST. The unit cube is one length-scale wide, so the absolute rule
 keeps far fewer there. In raw units, batch sizes are many length-scales apart and teach nothing of each other: the setting
-"in raw units" below keeps nearly everything. The published number lies between the two; the units behind it are not
+"in raw units" below keeps everything. The published number lies between the two; the units behind it are not
 printed.
 
 UCB with the theoretical β still explores after 100 rounds in four dimensions, and what it explores is informative: so
@@ -103,9 +103,9 @@ PRINTED_BOUNDS = """### Corollary 3.3 and Theorem 3.4 as printed
   round would have to exceed the whole range of f for it to matter at any horizon in reach. It is stated for p = 1, and its
   proof takes M_T ≤ √T with constant 1, which the model orders above exceed.
 * **Theorem 3.4** (EI) is given here with the run's own model order and its largest z-score R over the marks of the
-  curve; γ is by greedy selection, within 1 - 1/e of the largest, so the printed bound is at least this. It divides by log(1 + σ⁻²) where its proof gives the square root, and the proof bounds the
-  variance at the optimum by the gain of the *selected* points, which does not follow. It is shown as printed; no
-  certificate uses it.
+  curve; γ is by greedy selection, within 1 - 1/e of the largest, so the printed bound is at least this. It divides by
+  log(1 + σ⁻²) where its proof gives the square root, and the proof bounds the variance at the optimum by the gain of the
+  *selected* points, which does not follow. It is shown as printed; no certificate uses it.
 * **Theorem 3.2** with the realised gain is what a run can use; where f suits the prior it is one to two orders of
   magnitude above what happened."""
 
@@ -122,7 +122,7 @@ least squares in each seed, mean and 95 % interval over seeds; the first hundred
 threshold changes, so the slope over the last decade says more. *Implied* is what Theorems 3.1 and 3.2 give: T^(1-α/2) and
 T^(αp). **The printed regret exponents of CGP-UCB for α = 1/p and 1/(2p) are swapped**: a smaller ε must not mean more
 regret. Both are upper bounds, up to logarithms and for f drawn from the prior. With p = 1 and α = 1/p the threshold is σ²/T:
-no place can be looked at often enough to be refused, so that column is the dense GP."""
+no place can be looked at often enough to be refused, so that row is the dense GP."""
 
 COST = """### Time per round and storage
 

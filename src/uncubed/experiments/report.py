@@ -100,7 +100,7 @@ def _experiment(findings: Findings, experiment: str) -> Iterator[str]:
             draw = _drawing(figures.nine_panels, setting, findings)
             yield findings.figure(setting.name, _caption(findings, setting), draw)
         yield tables.results(setting, findings.groups)
-        yield from _published(setting)
+        yield from _published(findings, setting)
         if compared:
             yield from _clock(findings, setting)
     yield f"### {title(experiment)}: evaluations saved, and frozen rounds"
@@ -115,15 +115,11 @@ def _clock(findings: Findings, setting: Setting) -> Iterator[str]:
         yield tables.training(setting, findings.groups)
 
 
-def _published(setting: Setting) -> Iterator[str]:
+def _published(findings: Findings, setting: Setting) -> Iterator[str]:
     entry = tables.printed().get(setting.name)
     if entry:
-        regret, order = entry["regret"], entry["model_order"]
-        yield (
-            f"Printed in the earlier version (one run, UCB; read off its figures): final mean average regret "
-            f"{regret['compressed']} compressed, {regret['dense']} dense, {regret['bkb']} BKB; "
-            f"model order {order['compressed']} compressed, {order['dense']} dense."
-        )
+        yield "UCB at the horizon, beside one run of the earlier version, read off its figures:"
+        yield tables.published(setting, findings.groups, entry)
 
 
 def _certificates(findings: Findings) -> Iterator[str]:

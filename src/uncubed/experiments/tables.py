@@ -70,6 +70,38 @@ def _result(setting: Setting, groups: Groups, acquisition: str, method: str) -> 
     ]
 
 
+def published(setting: Setting, groups: Groups, entry: dict[str, Any]) -> str:
+    """What the earlier version's figures show, beside the range of our seeds."""
+    head = [
+        "",
+        "regret, printed",
+        "ours, least",
+        "mean",
+        "largest",
+        "model order, printed",
+        "ours, least",
+        "mean",
+        "largest",
+    ]
+    shown = [(ours, theirs) for ours, theirs in PRINTED_AS.items() if (setting.name, "ucb", ours) in groups]
+    return table(head, (_published(groups[setting.name, "ucb", ours], ours, theirs, entry) for ours, theirs in shown))
+
+
+def _published(rows: Sequence[Row], ours: str, theirs: str, entry: dict[str, Any]) -> list[str]:
+    regrets, orders = (analysis.column(rows, name) for name in ("mean_average_regret", "model_order"))
+    return [
+        methods()[ours].label,
+        f"{entry['regret'][theirs]:g}",
+        *_range(regrets),
+        f"{entry['model_order'][theirs]:g}" if theirs in entry["model_order"] else ABSENT,
+        *_range(orders),
+    ]
+
+
+def _range(values: Sequence[float]) -> list[str]:
+    return [number(value) for value in (min(values), sum(values) / len(values), max(values))]
+
+
 def clock(setting: Setting, groups: Groups) -> str:
     """Seconds of a run with its initial points, and the ratios to dense, ours and printed."""
     theirs = printed().get(setting.name.removesuffix("-box"), {}).get("clock", {})
