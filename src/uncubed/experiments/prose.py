@@ -173,6 +173,7 @@ h1, h2, h3 {{ line-height: 1.2; margin-top: 2rem; }}
 img {{ max-width: 100%; height: auto; }}
 table {{ border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }}
 th, td {{ border-bottom: 1px solid #ddd; padding: 0.2rem 0.7rem; text-align: left; }}
+td[style*="right"] {{ white-space: nowrap; }}
 code, pre {{ background: #f4f4f4; border-radius: 3px; }}
 code {{ padding: 0 0.2em; }}
 pre {{ padding: 0.7rem; overflow-x: auto; }}
