@@ -188,6 +188,16 @@ class Acquisition(ABC):
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
         """Derivatives of `value` in mean and in std, where std > 0."""
 
+    def value_and_gradient(self, belief: Belief, X: Array, parameter: float) -> tuple[Array, Array]:
+        """`value` at rows of X, shape (n,), and its gradient in x, shape (n, d); 0 where that is no number."""
+        mean, variance, mean_gradient, variance_gradient = belief.gradient(X)
+        std = np.sqrt(variance)
+        by_mean, by_std = self.partials(mean, std, parameter)
+        with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb
+            by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
+            gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
+        return self.value(mean, std, parameter), np.nan_to_num(gradient, posinf=0.0, neginf=0.0)
+
     def choose(
         self,
         round: int,

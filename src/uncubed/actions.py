@@ -2,16 +2,16 @@
 
 import hashlib
 import math
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats.qmc import Sobol
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
 from uncubed.acquisition import Acquisition, Selection
+from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief
 from uncubed.beliefs.surface import Surface
 from uncubed.errors import InvalidInputError
@@ -21,7 +21,6 @@ from uncubed.threads import one_thread
 JOINT_DRAW = 1024
 """Most actions in one joint draw (Thompson sampling): beyond it a random subset of so many is drawn."""
 
-_NEAR = 0.1  # of the box's widths: points so near climb the same hill
 _ATOMS_IN_POOL = 64  # the dictionary is where peaks of improvement are; at most so many of it join the pool
 
 
@@ -190,10 +189,11 @@ class Box:
             U = self._pool(belief, rng, start)
             posterior = belief.predict(self._scaled(U))
             scores = acquisition.value(posterior.mean, np.sqrt(posterior.variance), parameter)
-            best = _spread(U, scores, self.starts)
+            best = spread(U, scores, self.starts)
             if start is not None and 0 not in best:
                 best = np.append(best, 0)
-            U, scores = self._ascend(acquisition, parameter, belief, U[best])
+            climb = partial(self._value_and_gradient, acquisition, parameter, belief)
+            U, scores = ascend(climb, U[best], self.steps)
             x = self._scaled(U[int(scores.argmax())])
             mean, variance = belief.predict(x[None, :])
         x.flags.writeable = False
@@ -201,7 +201,7 @@ class Box:
 
     def maximise_draw(self, belief: Belief, rng: np.random.Generator) -> Selection:
         """The point of a fresh pool of `JOINT_DRAW` points at which one joint draw of f is largest."""
-        X = self._scaled(_shifted(_sobol(self.dimension, JOINT_DRAW), rng))
+        X = self._scaled(shifted(sobol(self.dimension, JOINT_DRAW), rng))
         draw = belief.sample(X, 1, rng)[0]
         best = int(draw.argmax())
         mean, variance = belief.predict(X[best : best + 1])
@@ -211,7 +211,7 @@ class Box:
 
     def _pool(self, belief: Belief, rng: np.random.Generator, start: Array | None) -> Array:
         """Points in the unit cube: the last maximiser first, if there is one."""
-        U = _shifted(_sobol(self.dimension, self.pool), rng)
+        U = shifted(sobol(self.dimension, self.pool), rng)
         atoms = belief.dictionary
         if len(atoms) > _ATOMS_IN_POOL:
             atoms = atoms[rng.choice(len(atoms), _ATOMS_IN_POOL, replace=False)]
@@ -226,60 +226,22 @@ class Box:
     def _scaled(self, U: Array) -> Array:
         return np.clip(self.lower + U * self.widths, self.lower, self.upper)
 
-    def _ascend(self, acquisition: Acquisition, parameter: float, belief: Belief, U: Array) -> tuple[Array, Array]:
-        """Projected gradient ascent with Barzilai-Borwein steps, monotone, from every row of U at once."""
-        f, g = self._value_and_gradient(acquisition, parameter, belief, U)
-        step = 0.1 / np.maximum(np.abs(g).max(axis=1), 1e-300)
-        for _ in range(self.steps):
-            trial = np.clip(U + step[:, None] * g, 0.0, 1.0)
-            move = trial - U
-            if np.abs(move).max() < 1e-7:  # of the widths: the value is then exact to rounding
-                break
-            f_trial, g_trial = self._value_and_gradient(acquisition, parameter, belief, trial)
-            better = f_trial > f
-            bend = np.einsum("ij,ij->i", move, g - g_trial)  # positive where the acquisition is concave on the move
-            length = np.einsum("ij,ij->i", move, move)
-            longer = np.where(bend > 1e-12 * length, length / np.maximum(bend, 1e-300), 4.0 * step)
-            step = np.where(better, longer, np.minimum(0.25 * step, longer))
-            U = np.where(better[:, None], trial, U)
-            f, g = np.where(better, f_trial, f), np.where(better[:, None], g_trial, g)
-            step = np.minimum(step, 1.0 / np.maximum(np.abs(g).max(axis=1), 1e-300))  # further is outside the box
-        return U, f
-
     def _value_and_gradient(
         self, acquisition: Acquisition, parameter: float, belief: Belief, U: Array
     ) -> tuple[Array, Array]:
-        mean, variance, mean_gradient, variance_gradient = belief.gradient(self._scaled(U))
-        std = np.sqrt(variance)
-        by_mean, by_std = acquisition.partials(mean, std, parameter)
-        with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb
-            by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
-            gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
-            gradient *= self.widths
-        return acquisition.value(mean, std, parameter), np.nan_to_num(gradient, posinf=0.0, neginf=0.0)
-
-
-def _spread(U: Array, scores: Array, n: int) -> NDArray[np.intp]:
-    """Rows to start from: half the best, half the best that are not near another, or all may climb one hill."""
-    rows = np.argsort(-scores, kind="stable")[: n - n // 2].tolist()
-    free = np.ones(len(U), bool)
-    for taken in range(n):
-        if taken >= len(rows):
-            if not free.any():
-                break
-            rows.append(int(np.where(free, scores, -np.inf).argmax()))
-        free &= np.abs(U - U[rows[taken]]).max(axis=1) > _NEAR
-    return np.array(rows, np.intp)
+        value, gradient = acquisition.value_and_gradient(belief, self._scaled(U), parameter)
+        return value, gradient * self.widths
 
 
 @cache
-def _sobol(dimension: int, n: int) -> Array:
+def sobol(dimension: int, n: int) -> Array:
+    """The first n points of a Sobol sequence, shape (n, d)."""
     points: Array = Sobol(dimension, scramble=False).random_base2(max(1, math.ceil(math.log2(n))))[:n]
     points.flags.writeable = False
     return points
 
 
-def _shifted(points: Array, rng: np.random.Generator) -> Array:
+def shifted(points: Array, rng: np.random.Generator) -> Array:
     """The points moved by one random vector, modulo 1: as even as they were, and never the same."""
     shifted: Array = (points + rng.random(points.shape[1])) % 1.0
     return shifted

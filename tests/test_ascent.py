@@ -1,0 +1,101 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uncubed._typing import Array
+from uncubed.ascent import ascend, spread
+
+Climb = Callable[[Array], tuple[Array, Array]]
+
+
+def bowl(centre: Array, curvature: Array) -> Climb:
+    """-½ Σ c (u - centre)², whose largest value in the cube is at the centre clipped to it."""
+
+    def climb(U: Array) -> tuple[Array, Array]:
+        away = U - centre
+        return -0.5 * (curvature * away**2).sum(axis=1), -curvature * away
+
+    return climb
+
+
+def waves(U: Array) -> tuple[Array, Array]:
+    return np.sin(9.0 * U).sum(axis=1), 9.0 * np.cos(9.0 * U)
+
+
+@settings(max_examples=60)
+@given(d=st.integers(1, 5), seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([1e-6, 1.0, 1e6]))
+def test_a_concave_quadratic_is_climbed_to_its_maximum_in_the_cube(d: int, seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    centre, curvature = rng.uniform(-0.5, 1.5, d), scale * rng.uniform(0.5, 5.0, d)
+    U, f = ascend(bowl(centre, curvature), rng.random((4, d)), 100)
+    top = np.clip(centre, 0.0, 1.0)
+    np.testing.assert_allclose(U, np.tile(top, (4, 1)), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(f, bowl(centre, curvature)(top[None, :])[0][0], rtol=0, atol=1e-7 * scale)
+
+
+@settings(max_examples=60)
+@given(steps=st.integers(0, 40), seed=st.integers(0, 2**32 - 1))
+def test_no_row_ends_lower_than_it_started_or_outside_the_cube(steps: int, seed: int) -> None:
+    start = np.random.default_rng(seed).random((6, 2))
+    U, f = ascend(waves, start, steps)
+    assert (f >= waves(start)[0]).all()
+    assert U.min() >= 0.0
+    assert U.max() <= 1.0
+    np.testing.assert_array_equal(f, waves(U)[0])
+    more = ascend(waves, start, steps + 1)[1]
+    assert (more >= f).all()
+
+
+def test_many_rows_climb_as_each_alone_would() -> None:
+    start = np.random.default_rng(0).random((7, 3))
+    together = ascend(waves, start, 12)[0]
+    alone = np.vstack([ascend(waves, row[None, :], 12)[0] for row in start])
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_a_coordinate_without_slope_stays() -> None:
+    held = np.array([0.3, 0.6])
+    U, _ = ascend(bowl(np.array([0.9, 0.0]), np.array([1.0, 0.0])), held[None, :], 50)
+    assert U[0, 1] == held[1]
+    assert U[0, 0] == pytest.approx(0.9, abs=1e-6)
+
+
+def test_on_a_plateau_nothing_moves() -> None:
+    start = np.random.default_rng(1).random((3, 2))
+    U, f = ascend(lambda U: (np.ones(len(U)), np.zeros(U.shape)), start, 10)
+    np.testing.assert_array_equal(U, start)
+    np.testing.assert_array_equal(f, np.ones(3))
+
+
+# Where to start
+
+
+@settings(max_examples=100)
+@given(rows=st.integers(1, 40), n=st.integers(1, 12), d=st.integers(1, 3), seed=st.integers(0, 2**32 - 1))
+def test_starts_are_distinct_rows_with_the_best_among_them(rows: int, n: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    U, scores = rng.random((rows, d)), rng.normal(size=rows)
+    chosen = spread(U, scores, n)
+    assert len(set(chosen.tolist())) == len(chosen) <= min(rows, n)
+    assert chosen[0] == scores.argmax()
+    assert set(np.argsort(-scores)[: n - n // 2].tolist()) <= set(chosen.tolist())
+
+
+def test_half_of_the_starts_are_on_other_hills() -> None:
+    rng = np.random.default_rng(0)
+    crowd, others = 0.5 + 0.01 * rng.random((50, 1)), np.array([[0.1], [0.3], [0.9]])
+    U = np.vstack([crowd, others])
+    scores = np.append(10.0 + rng.random(50), [1.0, 2.0, 3.0])
+    chosen = spread(U, scores, 6)
+    assert set(chosen[:3].tolist()) == set(np.argsort(-scores)[:3].tolist())
+    assert chosen[3:].tolist() == [52, 51, 50]
+
+
+def test_starts_are_distinct_where_nothing_can_improve() -> None:
+    # Expected improvement is -inf where nothing is unknown.
+    U, scores = np.linspace(0.0, 1.0, 9)[:, None], np.full(9, -np.inf)
+    chosen = spread(U, scores, 6)
+    assert len(set(chosen.tolist())) == len(chosen)
