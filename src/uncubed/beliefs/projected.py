@@ -1,11 +1,12 @@
 """A belief that absorbs everything and grows only with what is new."""
 
+import math
 from typing import Any, Self, final
 
 import numpy as np
 
 from uncubed import _validation as check
-from uncubed._typing import Array
+from uncubed._typing import Array, ArrayLike
 from uncubed.beliefs.base import Belief
 from uncubed.cholesky import CholeskyFactor
 from uncubed.kernels import Kernel
@@ -74,6 +75,14 @@ class ProjectedBelief(Belief):
     def information_gain(self) -> float:
         return 0.5 * float(np.linalg.slogdet(self._precision)[1])
 
+    def absorb(self, x: ArrayLike, value: float) -> None:
+        """Learn a value without a new atom, however new its action is; what the atoms miss there counts as noise."""
+        novelty, self.novelty = self.novelty, math.inf
+        try:
+            self.update(x, value)
+        finally:
+            self.novelty = novelty
+
     def remove(self, row: int) -> None:
         # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew. In whitened
         # coordinates it is the Schur complement of Λ in the direction n that only this atom holds.
@@ -87,8 +96,11 @@ class ProjectedBelief(Belief):
         rest = removal.apply(removal.apply(self._precision).T) - np.outer(shared, shared) / held
         self._precision = 0.5 * (rest + rest.T)
         self._vector = removal.apply(self._vector[:, None])[:, 0] - shared * (known / held)
+        marginal = removal.apply(removal.apply(self._covariance).T)
+        self._covariance = 0.5 * (marginal + marginal.T)
+        self._mean = removal.apply(self._mean[:, None])[:, 0]
         self._remove_point(row, self.distinct + 1)
-        self.refresh()
+        self._recompute_surface()
 
     def losses(self) -> Array:
         # With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain
