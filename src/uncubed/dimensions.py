@@ -1,0 +1,368 @@
+"""One parameter, and the exact place of its values in the unit cube.
+
+A value is encoded by one or more coordinates in [0, 1], and what is decoded encodes to the same coordinates to the last
+bit: a discrete parameter has one place per value, a continuous one a lattice finer than any objective can tell.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncubed import _validation as check
+from uncubed._typing import Array
+from uncubed.errors import InvalidInputError
+
+FINEST = 40
+"""Binary digits of a continuous coordinate, where the numbers themselves have as many."""
+
+CLOSEST = 2.0**-50
+"""Least distance of the places of two whole numbers, for both to be exact."""
+
+
+class Dimension(ABC):
+    """One parameter of a space."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Coordinates that encode it."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int | None:
+        """How many values it has; None if it is continuous."""
+
+    @abstractmethod
+    def encode(self, name: str, value: Any) -> Array:
+        """The coordinates of a value, shape (width,).
+
+        Raises:
+            InvalidInputError: it is not a value of this parameter, whose name the message has.
+        """
+
+    @abstractmethod
+    def decode(self, u: Array) -> Any:
+        """The value at these coordinates, or the one nearest to them."""
+
+    @abstractmethod
+    def snap(self, U: Array) -> Array:
+        """Rows of coordinates moved to the nearest that encode a value, shape (n, width)."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """Coordinates of random values, shape (n, width)."""
+
+    @abstractmethod
+    def every(self) -> Array:
+        """Coordinates of all values of a discrete parameter, in order, shape (count, width)."""
+
+
+@final
+@dataclass(frozen=True)
+class Float(Dimension):
+    """A real number from `low` to `high`, both included; with `log` its logarithm is searched evenly.
+
+    >>> Float(1e-5, 1.0, log=True).decode(np.array([0.4]))
+    0.001
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        check.clean(self, "low", _finite)
+        check.clean(self, "high", _finite)
+        _check_range(self.low, self.high, self.log)
+        if math.isinf(self.high - self.low):
+            raise InvalidInputError(f"high: expected high - low to be finite, got {self.low} and {self.high}")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def count(self) -> int | None:
+        return None if self.low < self.high else 1
+
+    def encode(self, name: str, value: Any) -> Array:
+        number = _finite(name, value)
+        inside = min(max(number, self.low), self.high)
+        if inside != number and not _rounded(value, inside):
+            raise InvalidInputError(f"{name}: expected a number from {self.low} to {self.high}, got {number}")
+        return np.array([self._place(inside)])
+
+    def decode(self, u: Array) -> float:
+        place = float(self.snap(np.array([u]))[0, 0])
+        if place in (0.0, 1.0):
+            return self.high if place else self.low
+        low, high = self._ends
+        x = low + place * (high - low)
+        exact = min(max(math.exp(x) if self.log else x, self.low), self.high)
+        shorter = (float(f"{exact:.{digits}g}") for digits in (3, 6, 9, 12, 15))
+        for short in (*([] if self.log else [0.0]), *shorter):  # the first of the same place, for readers
+            if self.low <= short <= self.high and self._place(short) == place:
+                return short
+        return exact
+
+    def snap(self, U: Array) -> Array:
+        if self.count == 1:
+            return np.zeros(U.shape)
+        snapped: Array = np.round(np.clip(U, 0.0, 1.0) * self._steps) / self._steps
+        return snapped + 0.0  # no -0
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        return self.snap(rng.random((n, 1)))
+
+    def every(self) -> Array:
+        if self.count is None:
+            raise InvalidInputError("grid: expected discrete parameters, got a continuous one")
+        return np.zeros((1, 1))
+
+    def _place(self, number: float) -> float:
+        if self._steps == 1:
+            return float(number - self.low > self.high - number)
+        low, high = self._ends
+        u = ((math.log(number) if self.log else number) - low) / (high - low)
+        return round(u * self._steps) / self._steps
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        return (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+
+    @cached_property
+    def _steps(self) -> float:
+        """Of the lattice, a power of 2: so few that the rounding of the numbers does not cross half a step."""
+        low, high = self._ends
+        rounding = math.ulp(max(abs(low), abs(high), 1.0 if self.log else 0.0))
+        digits = math.frexp((high - low) / rounding / 16)[1] - 1
+        return 2.0 ** max(0, min(FINEST, digits))
+
+
+@final
+@dataclass(frozen=True)
+class Int(Dimension):
+    """A whole number from `low` by `step` to at most `high`; with `log` its logarithm is searched evenly.
+
+    >>> Int(1, 8).decode(np.array([0.5]))
+    5
+    """
+
+    low: int
+    high: int
+    log: bool = False
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        check.clean(self, "low", _whole)
+        check.clean(self, "high", _whole)
+        check.clean(self, "step", check.count)
+        _check_range(self.low, self.high, self.log)
+        if self._last and self._closest < CLOSEST:
+            scale = " on a logarithmic scale" if self.log else ""
+            raise InvalidInputError(
+                f"high: expected values at least 2^-50 of the range apart{scale}, got {self.count} values"
+            )
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def count(self) -> int:
+        return self._last + 1
+
+    def encode(self, name: str, value: Any) -> Array:
+        number = _whole(name, value)
+        index, rest = divmod(number - self.low, self.step)
+        if rest or not 0 <= index <= self._last:
+            by = f" by {self.step}" if self.step > 1 else ""
+            raise InvalidInputError(f"{name}: expected a whole number from {self.low} to {self.high}{by}, got {number}")
+        return self._places(np.array([index]))
+
+    def decode(self, u: Array) -> int:
+        return self.low + self.step * int(self._nearest(np.array([u]))[0, 0])
+
+    def snap(self, U: Array) -> Array:
+        return self._places(self._nearest(U))
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        if self.log:
+            return self.snap(rng.random((n, 1)))
+        return self._places(rng.integers(self.count, size=(n, 1)))
+
+    def every(self) -> Array:
+        return self._places(np.arange(self.count)[:, None])
+
+    @property
+    def _last(self) -> int:
+        return (self.high - self.low) // self.step
+
+    @property
+    def _closest(self) -> float:
+        """Distance of the places of the last two values, which are nearest to each other."""
+        if not self.log:
+            return 1.0 / self._last
+        ratio = self.step / self.low
+        return math.log1p(ratio / (1.0 + ratio * (self._last - 1))) / math.log1p(ratio * self._last)
+
+    def _places(self, index: NDArray[np.int64]) -> Array:
+        """Where the values of these indices are; the one way to compute it, so that equal values have equal places."""
+        last = self._last
+        if last == 0 or not self.log:
+            return index / max(last, 1)
+        ratio = self.step / self.low
+        places: Array = np.log1p(ratio * index) / np.log1p(ratio * last)  # log(value / low), for the largest it is 1
+        return places
+
+    def _nearest(self, U: Array) -> NDArray[np.int64]:
+        last, clipped = self._last, np.clip(U, 0.0, 1.0)
+        if last == 0 or not self.log:
+            return np.rint(clipped * last).astype(np.int64)
+        ratio = self.step / self.low
+        below = np.floor(np.expm1(clipped * math.log1p(ratio * last)) / ratio).astype(np.int64)
+        around = np.clip(below + np.arange(-1, 3).reshape(4, *[1] * U.ndim), 0, last)
+        best = np.abs(self._places(around) - clipped).argmin(axis=0)
+        nearest: NDArray[np.int64] = np.take_along_axis(around, best[None], axis=0)[0]
+        return nearest
+
+
+@final
+@dataclass(frozen=True)
+class Categorical(Dimension):
+    """One of some choices, none nearer to one than to another.
+
+    >>> Categorical(["adam", "sgd"]).decode(np.array([0.7]))
+    'sgd'
+
+    Args:
+        choices: at least one, each once; 1, 1.0, True and "1" are different.
+    """
+
+    choices: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        check.clean(self, "choices", _distinct)
+
+    @property
+    def width(self) -> int:
+        return self.count if self.count > 2 else 1
+
+    @property
+    def count(self) -> int:
+        return len(self.choices)
+
+    def encode(self, name: str, value: Any) -> Array:
+        places: Array = self.places(np.array([self.index(name, value)]))[0]
+        return places
+
+    def decode(self, u: Array) -> Any:
+        return self.choices[int(self._nearest(np.array([u]))[0])]
+
+    def snap(self, U: Array) -> Array:
+        return self.places(self._nearest(U))
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        return self.places(rng.integers(self.count, size=n))
+
+    def every(self) -> Array:
+        return self.places(np.arange(self.count))
+
+    def index(self, name: str, value: Any) -> int:
+        """Which choice a value is."""
+        for index, choice in enumerate(self.choices):
+            if same(choice, value):
+                return index
+        known = ", ".join(map(repr, self.choices[:8])) + (", ..." if self.count > 8 else "")
+        raise InvalidInputError(f"{name}: expected one of {known}, got {value!r}")
+
+    def places(self, index: NDArray[np.int64]) -> Array:
+        """One coordinate for two choices; for more one each, at distances of 1 from each other; shape (n, width)."""
+        if self.width == 1:
+            return index[:, None].astype(float)
+        places = np.zeros((len(index), self.width))
+        places[np.arange(len(index)), index] = math.sqrt(0.5)
+        return places
+
+    def _nearest(self, U: Array) -> NDArray[np.int64]:
+        if self.width == 1:
+            return np.rint(np.clip(U[:, 0], 0, self.count - 1)).astype(np.int64)
+        nearest: NDArray[np.int64] = U.argmax(axis=1)
+        return nearest
+
+
+def Bool() -> Categorical:  # noqa: N802  reads as the other kinds do
+    """False or True."""
+    return Categorical((False, True))
+
+
+def _check_range(low: float, high: float, log: Any) -> None:
+    check.kind("log", log, bool)
+    if low > high:
+        raise InvalidInputError(f"high: expected at least low = {low}, got {high}")
+    least = np.finfo(np.float64).tiny  # below it digits are lost
+    if log and low < least:
+        raise InvalidInputError(f"low: expected a positive number (of at least {least:g}) for its log, got {low}")
+
+
+def _finite(name: str, value: Any) -> float:
+    """A finite number, also one too large for a coordinate; never -0."""
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return float(value) + 0.0
+    return check.real(name, value) + 0.0
+
+
+def _rounded(value: Any, number: float) -> bool:
+    """Whether a value is a number in a type of fewer digits, such as float32."""
+    return isinstance(value, np.floating) and abs(float(value) - number) <= 0.5 * float(np.spacing(abs(value)))
+
+
+def _whole(name: str, value: Any) -> int:
+    number = check.real(name, value)
+    if not number.is_integer():
+        raise InvalidInputError(f"{name}: expected a whole number, got {number}")
+    return int(value) if isinstance(value, Integral) else int(number)
+
+
+def _distinct(name: str, choices: Any) -> tuple[Any, ...]:
+    listed = choices.tolist() if isinstance(choices, np.ndarray) else choices
+    if isinstance(listed, str | bytes) or not isinstance(listed, Sequence) or not listed:
+        raise InvalidInputError(f"{name}: expected a list of at least one choice, got {choices!r}")
+    for i, choice in enumerate(listed):
+        if is_missing(choice):
+            raise InvalidInputError(f"{name}: expected values that are equal to themselves, got {choice!r}")
+        if any(same(choice, other) for other in listed[:i]):
+            raise InvalidInputError(f"{name}: expected each only once, got {choice!r} twice")
+    return tuple(listed)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal and of one kind: True is not 1, and 1 is not 1.0, but NumPy's scalars are as Python's."""
+    one, other = plain(one), plain(other)
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray):
+        return type(other) is np.ndarray and np.array_equal(one, other)
+    return type(one) is type(other) and bool(one == other)
+
+
+def plain(value: Any) -> Any:
+    """NumPy's scalars as Python's."""
+    return value.item() if isinstance(value, np.number | np.bool_ | np.str_) else value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is not equal to itself: NaN, NaT, pandas' NA."""
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except TypeError:
+        return True
+    except ValueError:  # an array
+        return False
