@@ -1,0 +1,438 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import uncubed.fit
+from tests.helpers import KERNEL_CLASSES, KERNELS, central_difference
+from uncubed._typing import Array
+from uncubed.beliefs import ExactBelief
+from uncubed.errors import NotPositiveDefiniteError
+from uncubed.fit import Fit, Likelihood, LogNormal, Observations, Priors, fit
+from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
+
+HALF = Matern52([0.5] * 3)
+
+every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+every_class = pytest.mark.parametrize("kind", KERNEL_CLASSES)
+
+
+def standardised(y: Array) -> Array:
+    result: Array = (y - y.mean()) / y.std()
+    return result
+
+
+def merged(X: Array, y: Array) -> Observations:
+    """Rows with repeats merged, in the order of their first."""
+    _, first, member = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))[member.ravel()]
+    count = np.bincount(rank).astype(float)
+    mean = np.bincount(rank, y) / count
+    return Observations(X[np.sort(first)], mean, count, float(np.square(y - mean[rank]).sum()))
+
+
+def problem(seed: int = 0, n: int = 24, d: int = 3, noise: float = 0.1) -> tuple[Array, Array]:
+    """Inputs, the last of which is irrelevant, and standardised values; the first inputs come again."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    X[-3:] = X[:3]
+    y = np.sin(5.0 * X[:, 0]) + (X[:, 1] if d > 2 else 0.0) + noise * rng.standard_normal(n)
+    return X, standardised(y)
+
+
+def belief_of(kernel: Kernel, noise_variance: float, X: Array, y: Array, *, merge: bool = True) -> ExactBelief:
+    belief = ExactBelief(kernel, noise_variance, merge=merge)
+    for x, value in zip(X, y, strict=True):
+        belief.update(x, float(value))
+    return belief
+
+
+def own_groups(kernel: Kernel, d: int) -> Any:
+    return np.zeros(d, np.int64) if kernel.isotropic else np.arange(d)
+
+
+def scales_of(found: Fit, d: int) -> Array:
+    return np.broadcast_to(found.kernel.length_scale, d)
+
+
+def log_posterior(kernel: Kernel, noise: float, X: Array, y: Array) -> float:
+    """By the belief and the definition of the priors; each length-scale is its own, or there is one."""
+    priors = Priors()
+    scale = priors.length_scale.times(math.sqrt(X.shape[1]))
+    each = [*[scale] * kernel.length_scale.size, priors.variance, priors.noise_variance]
+    values = [*kernel.length_scale, kernel.variance, noise]
+    z = [math.log(v / p.median) / p.spread for v, p in zip(values, each, strict=True)]
+    return belief_of(kernel, noise, X, y).log_marginal_likelihood() - 0.5 * float(np.square(z).sum())
+
+
+def log_bounds(priors: Priors, scales: int, d: int) -> tuple[Array, Array]:
+    table = [*[priors.length_scale.times(math.sqrt(d))] * scales, priors.variance, priors.noise_variance]
+    return np.log([p.least for p in table]), np.log([p.largest for p in table])
+
+
+def assert_inside(found: Fit, d: int) -> None:
+    theta = np.append(found.kernel.theta, math.log(found.noise_variance))
+    least, largest = log_bounds(Priors(), theta.size - 2, d)
+    assert (least - 1e-9 <= theta).all()
+    assert (theta <= largest + 1e-9).all()
+
+
+# The likelihood
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(KERNEL_CLASSES),
+    st.booleans(),
+    st.integers(0, 1000),
+    st.tuples(st.floats(-3.0, 2.0), st.floats(-2.0, 2.0), st.floats(-18.0, 0.0)),
+)
+def test_likelihood_and_gradient_are_those_of_the_belief(
+    kind: type[Kernel], ard: bool, seed: int, theta: tuple[float, float, float]
+) -> None:
+    X, y = problem(seed, n=15)
+    scale, variance, noise = np.exp(theta)
+    kernel = kind(scale * np.array([1.0, 0.7, 1.9]) if ard else float(scale), variance)
+    belief = belief_of(kernel, noise, X, y)
+    likelihood = Likelihood(merged(X, y), own_groups(kernel, 3))
+    value, gradient = likelihood(kernel, kernel.length_scale, noise)
+    assert value == pytest.approx(belief.log_marginal_likelihood(), rel=1e-6)
+    expected = belief.log_marginal_likelihood_gradient()
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@every_kernel
+@pytest.mark.parametrize("noise", [1e-4, 0.3])
+def test_gradient_is_finite_difference(kernel: Kernel, noise: float) -> None:
+    X, y = problem(d=2)
+    likelihood = Likelihood(merged(X, y), own_groups(kernel, 2))
+
+    def value(theta: Array) -> float:
+        return likelihood(kernel.with_theta(theta[:-1]), np.exp(theta[:-2]), math.exp(theta[-1]))[0]
+
+    slopes = central_difference(value, np.append(kernel.theta, math.log(noise)))
+    gradient = likelihood(kernel, kernel.length_scale, noise)[1]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+@every_kernel
+def test_merged_repeats_are_unmerged_rows(kernel: Kernel) -> None:
+    X, y = problem(d=2)
+    rows = Observations(X, y, np.ones(len(y)), 0.0)
+    together, apart = (Likelihood(data, own_groups(kernel, 2)) for data in (merged(X, y), rows))
+    a, b = (likelihood(kernel, kernel.length_scale, 0.02) for likelihood in (together, apart))
+    assert a[0] == pytest.approx(b[0], rel=1e-9)
+    np.testing.assert_allclose(a[1], b[1], rtol=1e-8, atol=1e-8)
+
+
+@every_class
+def test_the_gradient_of_a_group_is_the_sum_over_its_coordinates(kind: type[Kernel]) -> None:
+    X, y = problem()
+    kernel, data = kind([0.4, 0.9, 0.4], 1.3), merged(X, y)
+    grouped = Likelihood(data, np.array([0, 1, 0]))(kernel, np.array([0.4, 0.9]), 0.1)
+    single = Likelihood(data, np.arange(3))(kernel, kernel.length_scale, 0.1)
+    assert grouped[0] == pytest.approx(single[0], rel=1e-12)
+    s = single[1]
+    np.testing.assert_allclose(grouped[1], [s[0] + s[2], s[1], s[3], s[4]], rtol=1e-9, atol=1e-9)
+
+
+@every_class
+@pytest.mark.parametrize("factor", [1e-3, 7.0])
+def test_values_in_other_units_shift_the_likelihood_and_leave_its_gradient(kind: type[Kernel], factor: float) -> None:
+    X, y = problem()
+    values = []
+    for c in (1.0, factor):
+        kernel = kind(0.5, c * c)
+        values.append(Likelihood(merged(X, c * y), np.zeros(3, np.int64))(kernel, kernel.length_scale, 0.1 * c * c))
+    assert values[1][0] == pytest.approx(values[0][0] - len(y) * math.log(factor), rel=1e-9)
+    np.testing.assert_allclose(values[1][1], values[0][1], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1e-16, 1e-60])
+@pytest.mark.parametrize("kind", [SquaredExponential, Matern52])
+def test_a_matrix_that_is_singular_to_rounding_has_a_finite_likelihood(kind: type[Kernel], noise: float) -> None:
+    X = np.linspace(0.0, 1.0, 80)[:, None]
+    data = Observations(X, standardised(X[:, 0]), np.ones(80), 0.0)
+    value, gradient = Likelihood(data, np.zeros(1, np.int64))(kind(10.0, 100.0), np.array([10.0]), noise)
+    assert math.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+# The fit
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(KERNEL_CLASSES), st.booleans(), st.integers(0, 1000), st.sampled_from([0.0, 0.03, 0.5]))
+def test_a_fit_is_at_least_as_probable_as_its_starts_and_as_its_surroundings(
+    kind: type[Kernel], ard: bool, seed: int, noise: float
+) -> None:
+    X, y = problem(seed, noise=noise)
+    start = kind([0.3, 0.5, 0.7] if ard else 0.4, 0.8)
+    found = fit(start, 0.02, merged(X, y))
+    assert found.log_posterior == pytest.approx(log_posterior(found.kernel, found.noise_variance, X, y), rel=1e-6)
+    priors, tolerance = Priors(), 1e-4 * (1.0 + abs(found.log_posterior))
+    median = priors.length_scale.median * math.sqrt(3)
+    for other in (start, kind([median] * 3 if ard else median, priors.variance.median)):
+        for sigma2 in (0.02, priors.noise_variance.median):
+            assert log_posterior(other, sigma2, X, y) <= found.log_posterior + tolerance
+    theta = np.append(found.kernel.theta, math.log(found.noise_variance))
+    least, largest = log_bounds(priors, theta.size - 2, 3)
+    for step in [*(0.05 * np.eye(theta.size)), *(-0.05 * np.eye(theta.size))]:
+        moved = np.clip(theta + step, least, largest)
+        near = log_posterior(start.with_theta(moved[:-1]), math.exp(moved[-1]), X, y)
+        assert near <= found.log_posterior + tolerance
+    assert_inside(found, 3)
+
+
+def answer(found: Fit, d: int) -> Array:
+    return np.log([*scales_of(found, d), found.kernel.variance, found.noise_variance])
+
+
+@every_class
+def test_permuted_rows_give_the_same_fit(kind: type[Kernel]) -> None:
+    X, y = problem(1)
+    order = np.random.default_rng(0).permutation(len(y))
+    a, b = (fit(kind([0.5] * 3), 0.1, data) for data in (merged(X, y), merged(X[order], y[order])))
+    np.testing.assert_allclose(answer(a, 3), answer(b, 3), atol=1e-3)
+    assert a.log_posterior == pytest.approx(b.log_posterior, abs=1e-6)
+
+
+@every_class
+def test_permuted_dimensions_permute_the_length_scales(kind: type[Kernel]) -> None:
+    X, y = problem(2)
+    order = np.array([2, 0, 1])
+    data = merged(X, y)
+    other = Observations(data.X[:, order], data.mean, data.count, data.scatter)
+    a, b = (fit(kind([0.5] * 3), 0.1, d) for d in (data, other))
+    np.testing.assert_allclose(answer(a, 3)[[*order, 3, 4]], answer(b, 3), atol=1e-3)
+
+
+CHANGES: list[tuple[str, Callable[[Array], Array], float]] = [
+    ("the same", lambda X: X, -1.0),
+    ("mirrored", lambda X: 1.0 - X, 1.0),
+    ("moved", lambda X: X + 3.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("move", "sign"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES])
+def test_mirrored_or_moved_inputs_and_mirrored_values_change_nothing(
+    move: Callable[[Array], Array], sign: float
+) -> None:
+    X, y = problem(3)
+    data = merged(X, y)
+    other = Observations(move(data.X), sign * data.mean, data.count, data.scatter)
+    a, b = (fit(HALF, 0.1, d) for d in (data, other))
+    np.testing.assert_allclose(answer(a, 3), answer(b, 3), atol=1e-3)
+
+
+def test_repeats_merged_or_not_give_the_same_fit() -> None:
+    X, y = problem(4)
+    a, b = (fit(HALF, 0.1, d) for d in (merged(X, y), Observations(X, y, np.ones(len(y)), 0.0)))
+    np.testing.assert_allclose(answer(a, 3), answer(b, 3), atol=1e-3)
+
+
+def test_the_same_input_gives_the_same_output_to_the_last_bit() -> None:
+    X, y = problem(5)
+    a, b = (fit(Matern32([0.5] * 3), 0.1, merged(X, y), starts=3) for _ in range(2))
+    assert (repr(a.kernel), a.noise_variance, a.log_posterior) == (repr(b.kernel), b.noise_variance, b.log_posterior)
+
+
+def test_from_its_own_answer_it_stays() -> None:
+    X, y = problem(6)
+    once = fit(HALF, 0.1, merged(X, y))
+    again = fit(once.kernel, once.noise_variance, merged(X, y), starts=0)
+    assert once.converged
+    assert again.converged
+    np.testing.assert_allclose(answer(once, 3), answer(again, 3), atol=1e-3)
+
+
+@every_class
+def test_grouped_coordinates_share_a_length_scale(kind: type[Kernel]) -> None:
+    X, y = problem(7)
+    found = fit(kind([0.5, 0.4, 0.3]), 0.1, merged(X, y), groups=np.array([4, 1, 1]))
+    assert found.kernel.length_scale[1] == found.kernel.length_scale[2] != found.kernel.length_scale[0]
+
+
+@every_class
+def test_a_parameter_of_two_coordinates_is_one_of_one_at_the_same_distances(kind: type[Kernel]) -> None:
+    X, y = problem(7)
+    data = merged(X, y)
+    split = Observations(data.X[:, [0, 1, 2, 2]] * [1.0, 1.0, 0.6, 0.8], data.mean, data.count, data.scatter)
+    a, b = fit(kind([0.5] * 3), 0.1, data), fit(kind([0.5] * 4), 0.1, split, groups=np.array([0, 1, 2, 2]))
+    np.testing.assert_allclose(b.kernel.length_scale, a.kernel.length_scale[[0, 1, 2, 2]], rtol=1e-3)
+    assert a.log_posterior == pytest.approx(b.log_posterior, rel=1e-6)
+
+
+def test_one_group_of_all_coordinates_is_an_isotropic_kernel() -> None:
+    X, y = problem(8)
+    whole = np.zeros(3, np.int64)
+    a = fit(HALF, 0.1, merged(X, y), groups=whole)
+    b = fit(Matern52(0.5), 0.1, merged(X, y), groups=whole)
+    np.testing.assert_array_equal(answer(a, 3), answer(b, 3))
+    assert b.kernel.isotropic
+    assert not a.kernel.isotropic
+
+
+@every_class
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_an_irrelevant_input_has_a_longer_length_scale(kind: type[Kernel], noise: float) -> None:
+    X, y = problem(9, n=40, noise=noise)
+    scales = fit(kind([0.5] * 3), 0.1, merged(X, y)).kernel.length_scale
+    assert scales[2] > 2.0 * scales[0]
+
+
+def test_much_noise_is_found_and_little_is() -> None:
+    for noise in (0.02, 0.5):
+        rng = np.random.default_rng(0)
+        X = rng.random((80, 1))
+        raw = np.sin(6.0 * X[:, 0]) + noise * rng.standard_normal(80)
+        found = fit(Matern52([0.5]), 0.1, merged(X, standardised(raw)))
+        assert math.sqrt(found.noise_variance) * raw.std() == pytest.approx(noise, rel=0.25)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 0.3, 7.0])
+def test_known_noise_stays_and_the_rest_is_fitted_to_it(noise: float) -> None:
+    X, y = problem(10, noise=0.0)
+    found = fit(HALF, noise, merged(X, y), known_noise=True)
+    assert found.noise_variance == noise
+    assert found.converged
+    assert found.kernel != HALF
+
+
+def test_noise_known_to_be_what_would_be_found_changes_nothing() -> None:
+    X, y = problem(11)
+    free = fit(HALF, 0.1, merged(X, y))
+    known = fit(HALF, free.noise_variance, merged(X, y), known_noise=True)
+    np.testing.assert_allclose(answer(free, 3), answer(known, 3), atol=5e-3)
+
+
+def test_a_prior_of_one_number_fixes_it() -> None:
+    X, y = problem(12)
+    found = fit(HALF, 0.1, merged(X, y), priors=Priors(variance=LogNormal(2.0, 1.0, 2.0, 2.0)))
+    assert found.kernel.variance == pytest.approx(2.0, rel=1e-12)
+
+
+def test_a_narrow_prior_gives_its_median() -> None:
+    X, y = problem(13)
+    priors = Priors(*(LogNormal(m, 1e-4, 1e-3, 10.0) for m in (0.3, 2.0, 0.05)))
+    found = fit(HALF, 0.1, merged(X, y), priors=priors)
+    expected = np.log([*[0.3 * math.sqrt(3)] * 3, 2.0, 0.05])
+    np.testing.assert_allclose(answer(found, 3), expected, atol=1e-3)
+
+
+# Starts
+
+
+def starting_points(
+    monkeypatch: pytest.MonkeyPatch, kernel: Kernel = HALF, noise_variance: float = 0.1, **given: Any
+) -> list[Array]:
+    """Where the searches of a fit begin."""
+    begun: list[Array] = []
+
+    def recorded(loss: Any, start: Array, **options: Any) -> Any:
+        begun.append(start)
+        return minimize(loss, start, **options)
+
+    X, y = problem(14)
+    with monkeypatch.context() as patch:
+        patch.setattr(uncubed.fit, "minimize", recorded)
+        fit(kernel, noise_variance, merged(X, y), **given)
+    return begun
+
+
+def test_starts_are_the_given_the_medians_and_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = starting_points(monkeypatch, starts=4)
+    priors = Priors()
+    np.testing.assert_allclose(begun[0], np.log([0.5, 0.5, 0.5, 1.0, 0.1]))
+    scale = priors.length_scale.median * math.sqrt(3)
+    np.testing.assert_allclose(begun[1], np.log([scale] * 3 + [priors.variance.median, priors.noise_variance.median]))
+    assert len({theta.tobytes() for theta in begun}) == len(begun) == 5
+
+
+def test_draws_are_those_of_the_generator_and_more_starts_begin_as_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, more, others = (
+        starting_points(monkeypatch, starts=s, rng=np.random.default_rng(r)) for s, r in ((2, 7), (4, 7), (4, 8))
+    )
+    np.testing.assert_array_equal(few, more[:3])
+    assert not np.allclose(more[2:], others[2:])
+
+
+def test_a_start_outside_the_bounds_is_moved_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = starting_points(monkeypatch, Matern52([1e-6, 1e6, 1.0], 1e9), 1e-30, starts=0)
+    least, largest = log_bounds(Priors(), 3, 3)
+    np.testing.assert_allclose(begun, [[least[0], largest[1], 0.0, largest[3], least[4]]], atol=1e-12)
+
+
+# Where there is nothing to find
+
+ROWS = np.random.default_rng(3).random((6, 2))
+NOTHING = {
+    "no row": Observations(np.empty((0, 2)), np.empty(0), np.empty(0), 0.0),
+    "one row": Observations(ROWS[:1], np.ones(1), np.full(1, 3.0), 0.2),
+    "no coordinate": Observations(np.empty((3, 0)), np.arange(3.0), np.ones(3), 0.0),
+    "zeros": Observations(ROWS, np.zeros(6), np.ones(6), 0.0),
+    "a constant": Observations(ROWS, np.full(6, 5.0), np.full(6, 2.0), 0.0),
+    "not numbers": Observations(ROWS, np.full(6, np.nan), np.ones(6), 0.0),
+    "nowhere": Observations(np.full((6, 2), np.nan), np.arange(6.0), np.ones(6), 0.0),
+}
+
+
+@pytest.mark.parametrize("data", NOTHING.values(), ids=NOTHING)
+@pytest.mark.parametrize("known_noise", [False, True])
+def test_without_anything_to_find_the_start_comes_back(data: Observations, known_noise: bool) -> None:
+    start = Matern52([0.5] * data.X.shape[1] or 1.0, 0.7)
+    found = fit(start, 0.1, data, known_noise=known_noise)
+    assert (found.kernel, found.noise_variance, found.converged) == (start, 0.1, False)
+    assert found.log_posterior == -math.inf
+
+
+def test_where_no_factor_exists_the_start_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise NotPositiveDefiniteError
+
+    monkeypatch.setattr(Likelihood, "__call__", fails)
+    found = fit(Matern52([0.5, 0.5]), 0.1, Observations(ROWS, np.arange(6.0), np.ones(6), 0.0))
+    assert (found.kernel, found.noise_variance, found.converged) == (Matern52([0.5, 0.5]), 0.1, False)
+
+
+def with_outlier(size: float) -> Array:
+    y: Array = np.sin(np.arange(6.0))
+    y[2] = size
+    return y
+
+
+HARD = {
+    "equal means with scatter": Observations(ROWS, np.zeros(6), np.full(6, 2.0), 5.0),
+    "an outlier": Observations(ROWS, with_outlier(1e6), np.ones(6), 0.0),
+    "the largest outlier": Observations(ROWS, with_outlier(-1e100), np.ones(6), 0.0),
+    "tiny values": Observations(ROWS, 1e-100 * np.arange(6.0), np.ones(6), 0.0),
+    "duplicates": Observations(ROWS[[0, 0, 0, 1, 1, 2]], np.array([1.0, 1.0, 1.0, -1.0, -1.0, 0.0]), np.ones(6), 0.0),
+    "contradictions": Observations(ROWS[[0, 0, 0, 0, 0, 0]], np.arange(6.0) - 2.5, np.ones(6), 0.0),
+    "neighbours": Observations(0.5 + 1e-12 * ROWS, np.arange(6.0) - 2.5, np.ones(6), 0.0),
+    "many repeats": Observations(ROWS, np.sin(np.arange(6.0)), np.full(6, 1e6), 1e-3),
+    "two rows": Observations(ROWS[:2], np.array([-1.0, 1.0]), np.ones(2), 0.0),
+    "an input that never changes": Observations(ROWS * [1.0, 0.0], np.sin(np.arange(6.0)), np.ones(6), 0.0),
+    "corners": Observations(np.eye(6)[:, :2], np.sin(np.arange(6.0)), np.ones(6), 0.0),
+}
+
+
+@every_class
+@pytest.mark.parametrize("data", HARD.values(), ids=HARD)
+def test_hard_data_give_finite_numbers_inside_the_bounds(kind: type[Kernel], data: Observations) -> None:
+    found = fit(kind([0.5, 0.5]), 0.1, data)
+    assert math.isfinite(found.log_posterior)
+    assert_inside(found, 2)
+
+
+@pytest.mark.parametrize("kind", [SquaredExponential, Matern12])
+def test_many_exact_values_of_a_smooth_function_are_fitted(kind: type[Kernel]) -> None:
+    X = np.random.default_rng(0).random((100, 2))
+    found = fit(kind([0.5, 0.5]), 0.1, Observations(X, standardised(X @ [1.0, 2.0]), np.ones(100), 0.0))
+    assert math.isfinite(found.log_posterior)
+    assert found.noise_variance < 1e-4
+    assert_inside(found, 2)
