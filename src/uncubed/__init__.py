@@ -24,7 +24,9 @@ from uncubed.bandit import Bandit, Estimate
 from uncubed.beliefs import Belief, ExactBelief, Posterior, PosteriorGradient, ProjectedBelief, SketchedBelief
 from uncubed.budget import Budget, Decision
 from uncubed.certificate import Certificate
+from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import (
+    FitWarning,
     InvalidInputError,
     JitterWarning,
     LostValueWarning,
@@ -36,6 +38,7 @@ from uncubed.errors import (
 )
 from uncubed.information import conditional_entropy, information_gain
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
+from uncubed.optimizer import Failure, Optimizer, Promise, Suggestion, Trial
 from uncubed.rounds import Run
 
 __version__ = "0.1.0"
@@ -45,15 +48,21 @@ __all__ = [
     "Bandit",
     "Belief",
     "BetaSchedule",
+    "Bool",
     "Box",
     "Budget",
+    "Categorical",
     "Certificate",
     "ConstantBeta",
     "Decision",
     "Estimate",
     "ExactBelief",
     "ExpectedImprovement",
+    "Failure",
     "Finite",
+    "FitWarning",
+    "Float",
+    "Int",
     "InvalidInputError",
     "JitterWarning",
     "Kernel",
@@ -64,10 +73,12 @@ __all__ = [
     "MostProbableImprovement",
     "NotDifferentiableError",
     "NotPositiveDefiniteError",
+    "Optimizer",
     "Posterior",
     "PosteriorGradient",
     "ProbabilityOfImprovement",
     "ProjectedBelief",
+    "Promise",
     "PureExploitation",
     "PureExploration",
     "Run",
@@ -76,8 +87,10 @@ __all__ = [
     "SketchedBeta",
     "SquaredExponential",
     "StateError",
+    "Suggestion",
     "TheoreticalBeta",
     "ThompsonSampling",
+    "Trial",
     "UncubedError",
     "UnknownDecisionError",
     "UpperConfidenceBound",

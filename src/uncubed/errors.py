@@ -33,3 +33,7 @@ class JitterWarning(UserWarning):
 
 class LostValueWarning(UserWarning):
     """A decision's value did not come in time, and is no longer awaited."""
+
+
+class FitWarning(UserWarning):
+    """Hyper-parameters could not be fitted; the last ones are kept."""

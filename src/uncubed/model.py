@@ -1,0 +1,203 @@
+"""A model that fits itself: values scaled, hyper-parameters learned, everything told absorbed, at a bounded cost each.
+
+Values are told in the objective's units, always to be maximised. At counts that grow geometrically the scaling and the
+hyper-parameters are chosen anew and a fresh belief is filled from the history, a bounded piece at each value, while the
+old one serves. The schedule counts values and never looks at a clock, so that a study can be repeated.
+"""
+
+import math
+import warnings
+from dataclasses import replace
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncubed._typing import Array
+from uncubed.beliefs import ProjectedBelief
+from uncubed.errors import FitWarning
+from uncubed.fit import Fit, fit
+from uncubed.history import History
+from uncubed.information import information_gain
+from uncubed.kernels import Kernel, Matern52
+
+FIT_ROWS = 256
+"""Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
+
+REPLAYED = 512
+"""Past values that a fresh belief takes in per value told."""
+
+FARTHEST = 8.0
+"""Robust standard deviations from the centre beyond which a value is clipped."""
+
+
+class Scaling(NamedTuple):
+    """An affine map from the objective's units to the belief's."""
+
+    centre: float = 0.0
+    spread: float = 1.0
+
+    def scaled(self, values: Array) -> Array:
+        """In the belief's units, clipped."""
+        clipped: Array = np.clip((values - self.centre) / self.spread, -FARTHEST, FARTHEST)
+        return clipped
+
+
+class Lesson(NamedTuple):
+    """What one value taught.
+
+    Attributes:
+        kept: whether its action became an atom of the model; what did not was absorbed.
+        nats: information gained.
+        model_order: atoms now.
+        clipped: whether the value lay too far out to be taken at its word.
+    """
+
+    kept: bool
+    nats: float
+    model_order: int
+    clipped: bool
+
+
+@final
+class Model:
+    """A belief about an objective on the unit cube.
+
+    Args:
+        groups: coordinates of one parameter have the same number, shape (d,); they share a length-scale.
+        noise_variance: in the objective's units squared, where it is known.
+        kernel: class and start of what is fitted; Matérn 5/2 with a length-scale per coordinate unless given.
+        max_model_order: atoms at most.
+        seed: of the fits.
+    """
+
+    def __init__(
+        self,
+        groups: NDArray[np.int64],
+        *,
+        noise_variance: float | None = None,
+        kernel: Kernel | None = None,
+        max_model_order: int = 256,
+        seed: int = 0,
+    ) -> None:
+        d = len(groups)
+        self.groups, self.known_noise, self.max_model_order = groups, noise_variance, max_model_order
+        self.kernel = Matern52(np.full(d, 0.3 * math.sqrt(d))) if kernel is None else kernel
+        self.noise_variance = 1e-2  # in the belief's units, until something is known
+        self.scaling = Scaling()
+        self.belief: ProjectedBelief = self._fresh()
+        self.history = History(d)
+        self._next_fit = 1
+        self._filling: _Filling | None = None
+        self._rng = np.random.default_rng(seed)
+
+    def tell(self, action: Array, value: float) -> Lesson:
+        """Learn one value, in the objective's units."""
+        self.history.add(action, value)
+        lesson = self._learn(action, value)
+        self._advance()
+        return lesson
+
+    def tell_many(self, X: Array, values: Array) -> None:
+        """Learn many at once: one fit, and one pass over the history."""
+        for action, value in zip(X, values.tolist(), strict=True):
+            self.history.add(action, value)
+        self._refit()
+        self._fill(len(self.history))
+
+    @property
+    def clipped(self) -> int:
+        """Values that lie too far out to be taken at their word."""
+        return int((np.abs(self.scaling.scaled(self.history.values)) == FARTHEST).sum())
+
+    def _learn(self, action: Array, value: float) -> Lesson:
+        belief, before = self.belief, self.belief.distinct
+        variance = float(belief.predict(action[None, :]).variance[0])
+        scaled = float(self.scaling.scaled(np.array([value]))[0])
+        belief.update(action, scaled)
+        kept = belief.distinct > before
+        if belief.distinct > self.max_model_order:
+            belief.evict()
+        return Lesson(
+            kept,
+            information_gain(variance, belief.noise_variance),
+            belief.distinct,
+            abs(scaled) == FARTHEST,
+        )
+
+    # Fits
+
+    def _advance(self) -> None:
+        """After each value: go on filling a fresh belief, or start one when a fit is due."""
+        if self._filling is None and len(self.history) >= self._next_fit:
+            self._refit()
+        if self._filling is not None:
+            self._fill(REPLAYED)
+
+    def _refit(self) -> None:
+        n = len(self.history)
+        self._next_fit = n + max(1, n // 8)
+        scaling = scaling_of(self.history.values)
+        found = self._fit(scaling)
+        self.kernel, self.noise_variance = found.kernel, found.noise_variance
+        self._filling = _Filling(self._fresh(), scaling, self._order(), 0)
+
+    def _fit(self, scaling: Scaling) -> Fit:
+        rows = self.history.all_rows() if self.history.distinct <= FIT_ROWS else self.belief.dictionary[:FIT_ROWS]
+        seen = self.history.observations(rows)
+        data = replace(seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / scaling.spread**2)
+        known = self.known_noise is not None
+        noise = (self.known_noise or 0.0) / scaling.spread**2 if known else self.noise_variance
+        found = fit(self.kernel, noise, data, groups=self.groups, known_noise=known, rng=self._rng)
+        if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:
+            warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
+        return found
+
+    def _order(self) -> NDArray[np.intp]:
+        """In which to take in the past: as it came, or if it is more than the model holds, the best in between."""
+        n = len(self.history)
+        as_it_came = np.arange(n)
+        if self.history.distinct <= self.max_model_order:
+            return as_it_came
+        best_first = np.argsort(-self.history.values, kind="stable")
+        both = np.column_stack([best_first, as_it_came]).reshape(-1)
+        _, first = np.unique(both, return_index=True)
+        return both[np.sort(first)]
+
+    def _fill(self, most: int) -> None:
+        """Let the fresh belief take in some of the past; when it has caught up it serves.
+
+        Once it is full nothing more becomes an atom: evictions are for what comes one at a time.
+        """
+        filling = self._filling
+        if filling is None:
+            return
+        belief, n = filling.belief, len(self.history)
+        order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
+        scaled = filling.scaling.scaled(self.history.values[order]).tolist()
+        for action, value in zip(self.history.actions[order], scaled, strict=True):
+            (belief.update if belief.distinct < self.max_model_order else belief.absorb)(action, value)
+        self._filling = filling._replace(done=filling.done + len(order))
+        if self._filling.done == n:
+            self.belief, self.scaling, self._filling = belief, filling.scaling, None
+
+    def _fresh(self) -> ProjectedBelief:
+        return ProjectedBelief(self.kernel, self.noise_variance)
+
+
+class _Filling(NamedTuple):
+    """A fresh belief on its way."""
+
+    belief: ProjectedBelief
+    scaling: Scaling
+    order: NDArray[np.intp]
+    done: int
+
+
+def scaling_of(values: Array) -> Scaling:
+    """Mean and standard deviation, values far outside the bulk counted as at its edge."""
+    centre = float(np.median(values))
+    bulk = 1.4826 * float(np.median(np.abs(values - centre)))
+    within = np.clip(values, centre - FARTHEST * bulk, centre + FARTHEST * bulk) if bulk > 0.0 else values
+    spread = float(within.std()) if np.ptp(within) > 0.0 else 0.0  # of equal values it may be rounding
+    return Scaling(float(within.mean()), spread if spread > 0.0 else 1.0)

@@ -1,0 +1,198 @@
+"""Where an acquisition is largest in a space of named parameters, among what is worth trying."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uncubed._typing import Array
+from uncubed.acquisition import Acquisition, Selection
+from uncubed.actions import shifted, sobol
+from uncubed.ascent import ascend, spread
+from uncubed.beliefs import Belief
+from uncubed.dimensions import Categorical, Dimension, Int
+from uncubed.space import Params, Space
+from uncubed.threads import one_thread
+
+
+class Worth(NamedTuple):
+    """What makes an action worth trying.
+
+    Attributes:
+        variance: it is informative if its posterior variance is above this.
+        width: √β of its upper bound,
+        floor: which must reach this, the best lower bound, for the action to be able to be the best.
+    """
+
+    variance: float = -math.inf
+    width: float = 0.0
+    floor: float = -math.inf
+
+    def of(self, mean: Array, variance: Array) -> NDArray[np.bool_]:
+        """Which actions are."""
+        worth: NDArray[np.bool_] = (variance > self.variance) & (mean + self.width * np.sqrt(variance) >= self.floor)
+        return worth
+
+
+class Held(NamedTuple):
+    """Coordinates that a search leaves where they are.
+
+    Attributes:
+        columns: which, shape (width,).
+        values: all coordinates, of which those count, shape (width,).
+    """
+
+    columns: NDArray[np.bool_]
+    values: Array
+
+    def put(self, U: Array) -> Array:
+        """The rows with these coordinates in place."""
+        put: Array = np.where(self.columns, self.values, U)
+        return put
+
+
+@final
+class Search:
+    """Finds where an acquisition is largest, by a fresh pool, then gradients, then single discrete steps.
+
+    Its cost depends on the size of the model and on the numbers given here, not on how much was told.
+
+    Args:
+        space: what is searched.
+        pool: points spread over the space; as many again lie around the places given to `maximise`. A discrete space of
+            at most four times as many is looked at whole.
+        starts: points from which gradients are followed.
+        steps: how far, at most.
+    """
+
+    def __init__(self, space: Space, *, pool: int = 512, starts: int = 8, steps: int = 30) -> None:
+        self.space, self.pool, self.starts, self.steps = space, pool, starts, steps
+        self._every = space.grid() if space.size is not None and space.size <= 4 * pool else None
+        self._continuous = np.concatenate([np.full(d.width, d.count is None) for d in space.dimensions.values()])
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether every point of the space is looked at."""
+        return self._every is not None
+
+    def maximise(
+        self,
+        acquisition: Acquisition,
+        parameter: float,
+        belief: Belief,
+        rng: np.random.Generator,
+        *,
+        near: Array,
+        worth: Worth,
+        held: Held | None = None,
+        admissible: Callable[[Params], bool] | None = None,
+    ) -> Selection | None:
+        """The best action found that is worth trying; None if none is.
+
+        Args:
+            acquisition: what is maximised.
+            parameter: its number.
+            belief: what is known.
+            rng: of the pool.
+            near: places to look around, shape (n, width), the best first.
+            worth: what may be chosen.
+            held: coordinates that stay.
+            admissible: what the constraints say of a point.
+        """
+        held = held or Held(np.zeros(self.space.width, bool), np.zeros(self.space.width))
+        task = _Task(self.space, acquisition, parameter, belief, worth, held, admissible)
+        with one_thread(belief.distinct):
+            U = self.space.snap(held.put(self._pool(rng, near)))
+            start = task.best(U, self.starts)
+            if not len(start):
+                return None
+            climbed, _ = ascend(self._climb(task), start, self.steps)
+            ends = np.vstack([start, self.space.snap(held.put(climbed))])
+            return task.selection(self._step(task, task.best(ends, 1)))
+
+    def _pool(self, rng: np.random.Generator, near: Array) -> Array:
+        if self._every is not None:
+            return self._every
+        even = shifted(sobol(self.space.width, self.pool), rng)
+        if not len(near):
+            return even
+        around = near[np.arange(self.pool) % len(near)]
+        reach = 10.0 ** rng.uniform(-3.0, -0.5, size=(self.pool, 1))
+        moved = rng.random(around.shape) < np.maximum(0.5, 2.0 / self.space.width)
+        return np.vstack([even, near, np.clip(around + moved * reach * rng.standard_normal(around.shape), 0.0, 1.0)])
+
+    def _climb(self, task: "_Task") -> Callable[[Array], tuple[Array, Array]]:
+        free = self._continuous & ~task.held.columns
+
+        def climb(U: Array) -> tuple[Array, Array]:
+            value, gradient = task.acquisition.value_and_gradient(task.belief, U, task.parameter)
+            return value, np.where(free, gradient, 0.0)
+
+        return climb
+
+    def _step(self, task: "_Task", u: Array) -> Array:
+        """Single steps of discrete parameters, as long as they help."""
+        discrete = {n: d for n, d in self.space.dimensions.items() if d.count is not None and d.count > 1}
+        for _ in range(self.steps if discrete else 0):
+            around = [_stepped(u, self.space.columns[name], dimension) for name, dimension in discrete.items()]
+            better = task.best(np.vstack([u, *(task.held.put(rows) for rows in around)]), 1)
+            if (better == u).all():
+                break
+            u = better
+        return u
+
+
+class _Task(NamedTuple):
+    """One maximisation."""
+
+    space: Space
+    acquisition: Acquisition
+    parameter: float
+    belief: Belief
+    worth: Worth
+    held: Held
+    admissible: Callable[[Params], bool] | None
+
+    def best(self, U: Array, n: int) -> Array:
+        """The best rows that are worth trying and admissible, spread out, at most n; may be none."""
+        mean, variance = self.belief.predict(U)
+        scores = self.acquisition.value(mean, np.sqrt(variance), self.parameter)
+        worth = self.worth.of(mean, variance)
+        U, scores = U[worth], scores[worth]
+        while len(U):
+            rows = spread(U, scores, n) if n > 1 else np.array([int(scores.argmax())])
+            allowed = np.array([self._allows(U[k]) for k in rows])
+            if allowed.all() or allowed.sum() * 2 >= n:
+                chosen: Array = U[rows[allowed]]
+                return chosen
+            U, scores = np.delete(U, rows[~allowed], axis=0), np.delete(scores, rows[~allowed])
+        return U
+
+    def _allows(self, u: Array) -> bool:
+        return self.admissible is None or self.admissible(self.space.decode(u))
+
+    def selection(self, rows: Array) -> Selection:
+        u = np.ascontiguousarray(rows.reshape(-1))
+        mean, variance = self.belief.predict(u[None, :])
+        score = self.acquisition.value(mean, np.sqrt(variance), self.parameter)
+        u.flags.writeable = False
+        return Selection(u, float(mean[0]), float(variance[0]), float(score[0]), None)
+
+
+def _stepped(u: Array, columns: slice, dimension: Dimension) -> Array:
+    """The point with one discrete parameter changed: to any other category, or by powers of two of its step."""
+    values = _others(dimension, dimension.decode(u.reshape(-1)[columns]))
+    rows = np.tile(u.reshape(-1), (len(values), 1))
+    rows[:, columns] = np.array([dimension.encode("value", value) for value in values]).reshape(-1, dimension.width)
+    return rows
+
+
+def _others(dimension: Dimension, value: Any) -> list[Any]:
+    if isinstance(dimension, Categorical):
+        return list(dimension.choices)
+    assert isinstance(dimension, Int)
+    steps = [sign * dimension.step * 2**k for k in range(dimension.count.bit_length()) for sign in (-1, 1)]
+    last = dimension.low + dimension.step * (dimension.count - 1)
+    return [value + step for step in steps if dimension.low <= value + step <= last]

@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uncubed._typing import Array
+from uncubed.history import CONTENDERS, History
+
+PLACES = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25], [1.0, 0.125]])
+
+rows_and_values = st.lists(st.tuples(st.integers(0, len(PLACES) - 1), st.floats(-1e6, 1e6)), min_size=1, max_size=70)
+
+
+def written(rows: Array, values: Array) -> History:
+    history = History(rows.shape[1])
+    for action, value in zip(rows, values.tolist(), strict=True):
+        history.add(action, value)
+    return history
+
+
+@settings(max_examples=60)
+@given(told=rows_and_values)
+def test_merged_values_are_those_of_numpy_on_the_groups(told: list[tuple[int, float]]) -> None:
+    index, values = np.array([k for k, _ in told]), np.array([value for _, value in told])
+    history = written(PLACES[index], values)
+    groups = [values[index == k] for k in dict.fromkeys(index.tolist())]
+    seen = history.observations(history.all_rows())
+    size = np.abs(values).max()
+    np.testing.assert_array_equal(seen.count, [len(group) for group in groups])
+    np.testing.assert_allclose(seen.mean, [group.mean() for group in groups], rtol=0, atol=1e-13 * size)
+    scatter = sum(float(np.square(group - group.mean()).sum()) for group in groups)
+    assert seen.scatter == pytest.approx(scatter, rel=1e-9, abs=1e-12 * size**2)
+    np.testing.assert_array_equal(seen.X, history.all_rows())
+
+
+@settings(max_examples=40)
+@given(told=rows_and_values)
+def test_the_distinct_actions_are_in_the_order_they_first_came(told: list[tuple[int, float]]) -> None:
+    order = list(dict.fromkeys(k for k, _ in told))
+    history = written(PLACES[[k for k, _ in told]], np.array([value for _, value in told]))
+    np.testing.assert_array_equal(history.all_rows(), PLACES[order])
+    assert history.distinct == len(order)
+    assert [place in history for place in PLACES] == [k in order for k in range(len(PLACES))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 32, 33, 200])
+def test_growth_keeps_everything_in_order(n: int) -> None:
+    rng = np.random.default_rng(n)
+    rows, values = rng.random((n, 3)), rng.normal(size=n)
+    history = written(rows, values)
+    assert len(history) == history.distinct == n
+    np.testing.assert_array_equal(history.actions, rows)
+    np.testing.assert_array_equal(history.values, values)
+    np.testing.assert_array_equal(history.all_rows(), rows)
+
+
+def test_what_was_seen_is_asked_of_any_rows_in_any_order() -> None:
+    history = written(PLACES[[0, 1, 0, 2, 1, 0]], np.array([1.0, 5.0, 3.0, 7.0, 5.0, 5.0]))
+    seen = history.observations(PLACES[[2, 0]])
+    assert (seen.count.tolist(), seen.mean.tolist(), seen.scatter) == ([1.0, 3.0], [7.0, 3.0], 8.0)
+    nothing = history.observations(np.empty((0, 2)))
+    assert (nothing.count.shape, nothing.mean.shape, nothing.scatter) == ((0,), (0,), 0.0)
+
+
+def test_an_action_changed_after_it_was_told_stays_as_it_was_told() -> None:
+    action, history = np.array([0.25, 0.75]), History(2)
+    history.add(action, 1.0)
+    action[:] = 0.0
+    assert history.actions.tolist() == history.all_rows().tolist() == [[0.25, 0.75]]
+    assert action not in history
+
+
+def test_scatter_of_values_far_from_zero_does_not_cancel() -> None:
+    values = 1e9 + np.random.default_rng(0).normal(size=500)
+    seen = written(np.tile(PLACES[:1], (500, 1)), values).observations(PLACES[:1])
+    assert seen.scatter == pytest.approx(values.var() * 500, rel=1e-6)
+
+
+@settings(max_examples=40)
+@given(n=st.integers(0, 3 * CONTENDERS), levels=st.integers(1, 200), seed=st.integers(0, 2**32 - 1))
+def test_the_best_are_the_actions_of_the_largest_values_of_equals_the_first(n: int, levels: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, values = rng.random((n, 2)), rng.integers(levels, size=n).astype(float)
+    largest = np.argsort(-values, kind="stable")[:CONTENDERS]
+    np.testing.assert_array_equal(written(rows, values).best, rows[largest])

@@ -1,0 +1,381 @@
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers import assert_close
+from uncubed import model as module
+from uncubed._typing import Array
+from uncubed.beliefs import Posterior, ProjectedBelief
+from uncubed.errors import FitWarning
+from uncubed.fit import Fit, fit
+from uncubed.information import information_gain
+from uncubed.kernels import Kernel, SquaredExponential
+from uncubed.model import FARTHEST, Lesson, Model, scaling_of
+
+GROUPS = np.array([0, 1])
+POINTS = np.random.default_rng(0).random((60, 2))
+PROBES = np.random.default_rng(1).random((9, 2))
+NOISE = 0.1 * np.random.default_rng(2).normal(size=60)
+
+
+def smooth(X: Array) -> Array:
+    values: Array = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2
+    return values
+
+
+VALUES: dict[str, Array] = {"noiseless": smooth(POINTS), "noisy": smooth(POINTS) + NOISE}
+
+
+def told(values: Array, X: Array = POINTS, **options: Any) -> Model:
+    model = Model(GROUPS, **options)
+    for action, value in zip(X, values.tolist(), strict=False):
+        model.tell(action, value)
+    return model
+
+
+def predicted(model: Model, X: Array = PROBES) -> Posterior:
+    """In the objective's units."""
+    mean, variance = model.belief.predict(X)
+    return Posterior(model.scaling.centre + model.scaling.spread * mean, model.scaling.spread**2 * variance)
+
+
+def filled(model: Model) -> ProjectedBelief:
+    """A belief with the model's numbers that has taken in the history from its start."""
+    belief = ProjectedBelief(model.belief.kernel, model.belief.noise_variance)
+    scaled = model.scaling.scaled(model.history.values).tolist()
+    for action, value in zip(model.history.actions, scaled, strict=True):
+        belief.update(action, value)
+    return belief
+
+
+def assert_filled(model: Model) -> None:
+    assert model.belief.state() == filled(model).state()
+
+
+# Units
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("scale", [2.0**30, 2.0**-30])
+def test_in_units_of_a_power_of_two_everything_is_the_same_to_the_last_bit(name: str, scale: float) -> None:
+    one, other = told(VALUES[name][:14]), told(scale * VALUES[name][:14])
+    assert other.belief.state() == one.belief.state()
+    assert other.kernel == one.kernel
+    assert (other.scaling.centre, other.scaling.spread) == (scale * one.scaling.centre, scale * one.scaling.spread)
+    np.testing.assert_array_equal(predicted(other).mean, scale * predicted(one).mean)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize(("shift", "scale"), [(5.0, 3.0), (1e9, 1e9), (1e-9, 1e-9), (-1e3, 1.0)])
+def test_other_units_change_nothing_but_the_units(name: str, shift: float, scale: float) -> None:
+    one, other = told(VALUES[name][:14]), told(shift + scale * VALUES[name][:14])
+    assert_close(other.belief.predict(PROBES), one.belief.predict(PROBES), 1e-8)
+    np.testing.assert_allclose(other.kernel.theta, one.kernel.theta, rtol=0, atol=1e-6)
+    assert other.noise_variance == pytest.approx(one.noise_variance, rel=1e-6)
+    mean, variance = predicted(one)
+    np.testing.assert_allclose(predicted(other).mean, shift + scale * mean, rtol=0, atol=1e-8 * scale)
+    np.testing.assert_allclose(predicted(other).variance, scale**2 * variance, rtol=0, atol=1e-8 * scale**2)
+
+
+@settings(max_examples=100)
+@given(values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+def test_scaled_values_lie_within_the_bounds_and_in_order(values: list[float]) -> None:
+    y = np.sort(np.array(values))
+    scaled = scaling_of(y).scaled(y)
+    assert np.abs(scaled).max() <= FARTHEST
+    assert (np.diff(scaled) >= 0.0).all()
+
+
+def test_without_outliers_scaled_values_have_mean_0_and_variance_1() -> None:
+    y = 7.0 + 3.0 * VALUES["noisy"]
+    scaled = scaling_of(y).scaled(y)
+    assert scaled.mean() == pytest.approx(0.0, abs=1e-12)
+    assert scaled.std() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_predictions_are_in_the_units_of_the_values() -> None:
+    model = told(VALUES["noiseless"])
+    np.testing.assert_allclose(predicted(model).mean, smooth(PROBES), rtol=0, atol=0.05)
+
+
+# Values that are not to be believed
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_how_far_out_an_outlier_lies_does_not_matter(sign: float) -> None:
+    models = []
+    for far in (1e6, 1e12):
+        values = VALUES["noisy"][:30].copy()
+        values[25] = sign * far
+        models.append(told(values))
+    assert models[0].belief.state() == models[1].belief.state()
+    assert models[0].kernel == models[1].kernel
+    assert [model.clipped for model in models] == [1, 1]
+    assert np.abs(predicted(models[0]).mean - smooth(PROBES)).max() < 10.0
+
+
+def test_what_is_clipped_is_said_and_counted() -> None:
+    model = told(VALUES["noisy"][:30])
+    assert model.clipped == 0
+    assert not model.tell(POINTS[30], 1.0).clipped
+    assert model.tell(POINTS[31], -1e5).clipped
+    assert model.tell(POINTS[32], 1e5).clipped
+    assert model.clipped == 2
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        0.0,
+        0.5,
+        -1e9,
+        0.1,
+    ],
+)
+def test_of_a_constant_objective_only_the_constant_is_learned(constant: float) -> None:
+    model, fresh = told(np.full(12, constant)), Model(GROUPS)
+    assert model.kernel == fresh.kernel
+    assert model.noise_variance == fresh.noise_variance
+    np.testing.assert_allclose(predicted(model, POINTS[:12]).mean, constant, rtol=1e-12)
+    assert (model.scaling.spread, model.clipped) == (1.0, 0)
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-170])
+def test_values_that_hardly_differ_are_as_a_constant(least: float) -> None:
+    model = told(least * np.arange(6.0))
+    np.testing.assert_allclose(predicted(model).mean, 0.0, rtol=0, atol=1e-100)
+    assert model.clipped == 0
+
+
+def test_the_noise_of_one_action_told_again_and_again_is_not_taken_for_a_function() -> None:
+    values = np.random.default_rng(3).normal(size=40)
+    model = told(values, np.tile(POINTS[:1], (40, 1)))
+    assert model.history.distinct == model.belief.distinct == 1
+    assert predicted(model, POINTS[:1]).mean[0] == pytest.approx(values.mean(), abs=0.1)
+
+
+# When hyper-parameters are fitted, and what a belief then knows
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_told_the_same_two_models_are_the_same_to_the_last_bit(name: str) -> None:
+    silent, read = Model(GROUPS, seed=3), Model(GROUPS, seed=3)
+    for action, value in zip(POINTS[:40], VALUES[name].tolist(), strict=False):
+        silent.tell(action, value)
+        read.belief.predict(PROBES)
+        read.tell(action, value)
+        assert read.clipped == 0
+    assert silent.belief.state() == read.belief.state()
+    assert silent.kernel == read.kernel
+
+
+def counting_fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many values were known at each fit."""
+    counts: list[int] = []
+
+    def counted(*args: Any, **options: Any) -> Fit:
+        counts.append(int(args[2].count.sum()))
+        return fit(*args, **options)
+
+    monkeypatch.setattr(module, "fit", counted)
+    return counts
+
+
+def test_fits_come_at_counts_that_grow_geometrically_whatever_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = counting_fits(monkeypatch)
+    X = np.random.default_rng(4).random((120, 2))
+    told(smooth(X), X)
+    first = counts.copy()
+    counts.clear()
+    told(np.full(120, 2.0), X)
+    assert counts == first
+    gaps, before = np.diff(first), np.array(first[:-1])
+    assert first[0] == 1
+    assert ((gaps >= 1) & (gaps >= before // 8) & (gaps <= np.maximum(before / 8, 1))).all()
+
+
+@pytest.mark.parametrize("replayed", [2, 7, 512])
+def test_at_every_time_the_belief_has_taken_in_all_that_was_told(
+    replayed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REPLAYED", replayed)
+    model = Model(GROUPS)
+    kernels: set[Kernel] = set()
+    for action, value in zip(POINTS, VALUES["noisy"].tolist(), strict=True):
+        model.tell(action, value)
+        assert_filled(model)
+        kernels.add(model.belief.kernel)
+    assert len(kernels) > 4  # filled in pieces or at once, fresh beliefs came to serve
+
+
+@pytest.mark.parametrize("replayed", [3, 512])
+def test_beyond_the_cap_everything_is_absorbed_once(replayed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REPLAYED", replayed)
+    model = Model(GROUPS, max_model_order=5)
+    for t, (action, value) in enumerate(zip(POINTS, VALUES["noisy"].tolist(), strict=True), 1):
+        model.tell(action, value)
+        assert model.belief.absorbed == t
+    model.tell_many(PROBES, smooth(PROBES))
+    assert model.belief.absorbed == 69
+    assert POINTS[VALUES["noisy"].argmax()].tolist() in model.belief.dictionary.tolist()
+
+
+def test_filled_in_pieces_a_belief_is_as_filled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A fit is due at 45 values; in pieces of 12, with one more coming for each, the fresh belief has caught up at 48.
+    models, served = [], []
+    for replayed in (512, 12):
+        monkeypatch.setattr(module, "REPLAYED", replayed)
+        model = Model(GROUPS, seed=1)
+        model.tell_many(POINTS[:40], VALUES["noisy"][:40])
+        old = model.belief.kernel
+        for action, value in zip(POINTS[40:48], VALUES["noisy"][40:48].tolist(), strict=True):
+            model.tell(action, value)
+            served.append(model.belief.kernel == old)
+        models.append(model)
+    assert served == [True] * 4 + [False] * 4 + [True] * 7 + [False]
+    assert models[0].belief.state() == models[1].belief.state()
+    assert models[0].scaling == models[1].scaling
+
+
+def test_many_told_at_once_are_as_told_one_by_one() -> None:
+    for n in range(1, 9):  # as long as every value is followed by a fit
+        one, many = told(VALUES["noisy"][:n]), told(VALUES["noisy"][: n - 1])
+        many.tell_many(POINTS[n - 1 : n], VALUES["noisy"][n - 1 : n])
+        assert many.belief.state() == one.belief.state()
+        assert (many.kernel, many.scaling) == (one.kernel, one.scaling)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_many_told_at_once_are_fitted_once_and_all_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = told(VALUES[name])
+    counts = counting_fits(monkeypatch)
+    many = Model(GROUPS)
+    many.tell_many(POINTS, VALUES[name])
+    assert counts == [60]
+    np.testing.assert_array_equal(many.history.actions, one.history.actions)
+    np.testing.assert_array_equal(many.history.values, one.history.values)
+    assert many.scaling == scaling_of(VALUES[name])
+    assert_filled(many)
+    assert_filled(one)
+    assert_close(predicted(many), predicted(one), 0.02)
+
+
+def test_many_told_while_a_belief_is_filled_are_all_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REPLAYED", 2)
+    model = told(VALUES["noisy"][:30])
+    model.tell_many(POINTS[30:], VALUES["noisy"][30:])
+    assert_filled(model)
+    assert model.scaling == scaling_of(VALUES["noisy"])
+
+
+def test_beyond_fit_rows_the_atoms_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIT_ROWS", 5)
+    seen: list[Array] = []
+
+    def looked(kernel: Kernel, noise: float, data: Any, **options: Any) -> Fit:
+        seen.append(data.X)
+        return fit(kernel, noise, data, **options)
+
+    monkeypatch.setattr(module, "fit", looked)
+    model = told(VALUES["noisy"][:40])
+    assert max(len(X) for X in seen) == 5
+    atoms = {x.tobytes() for x in model.history.all_rows()}
+    assert all(x.tobytes() in atoms for x in seen[-1])
+    assert_filled(model)
+
+
+def test_a_fit_that_fails_is_said_and_the_last_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = told(VALUES["noisy"][:8])
+    kernel, noise = model.kernel, model.noise_variance
+
+    def failing(kernel: Kernel, noise: float, *_: Any, **__: Any) -> Fit:
+        return Fit(kernel, noise, -math.inf, converged=False)
+
+    monkeypatch.setattr(module, "fit", failing)
+    with pytest.warns(FitWarning, match="the last ones are kept"):
+        model.tell(POINTS[8], 0.0)
+    assert (model.kernel, model.noise_variance) == (kernel, noise)
+    assert_filled(model)
+
+
+# What a value taught
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32 - 1), repeats=st.booleans())
+def test_a_lesson_is_what_the_belief_of_then_learned(seed: int, repeats: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.random((4 if repeats else 25, 2))
+    model = Model(GROUPS)
+    for _ in range(25):
+        action, value = X[rng.integers(len(X))], float(rng.normal())
+        belief = model.belief.copy()
+        atoms, variance = belief.distinct, float(belief.predict(action[None, :]).variance[0])
+        lesson = model.tell(action, value)
+        belief.update(action, 0.0)
+        nats = information_gain(variance, belief.noise_variance)
+        assert lesson == Lesson(belief.distinct == atoms + 1, nats, belief.distinct, lesson.clipped)
+        assert lesson.nats >= 0.0
+
+
+def test_the_first_value_is_kept_and_a_repeat_of_it_is_not() -> None:
+    model = Model(GROUPS)
+    first, again = model.tell(POINTS[0], 1.0), model.tell(POINTS[0], 1.0)
+    assert (first.kept, first.model_order, again.kept, again.model_order) == (True, 1, False, 1)
+    assert first.nats > again.nats > 0.0
+
+
+def test_at_the_cap_what_becomes_an_atom_is_kept() -> None:
+    model = told(VALUES["noisy"][:20], max_model_order=3)
+    far = np.array([1.0, 0.0])
+    lesson = model.tell(far, 0.0)
+    assert far.tolist() in model.belief.dictionary.tolist()
+    assert lesson.kept
+
+
+# What is given
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.01, 4.0])
+def test_a_known_noise_stays_in_the_units_of_the_objective(noise: float) -> None:
+    model = Model(GROUPS, noise_variance=noise)
+    for action, value in zip(POINTS, (10.0 * VALUES["noisy"]).tolist(), strict=True):
+        model.tell(action, value)
+        assert model.belief.noise_variance * model.scaling.spread**2 == pytest.approx(noise, rel=1e-12)
+
+
+@pytest.mark.parametrize("cap", [1, 2, 7])
+def test_the_model_order_never_exceeds_its_cap(cap: int) -> None:
+    model, evictions = Model(GROUPS, max_model_order=cap), 0
+    for action, value in zip(POINTS[:40], VALUES["noisy"].tolist(), strict=False):
+        assert model.tell(action, value).model_order <= cap
+        assert model.belief.distinct <= cap
+        evictions = max(evictions, model.belief.evictions)
+    assert evictions > 0
+    model.tell_many(POINTS[40:], VALUES["noisy"][40:])
+    assert model.belief.distinct == cap
+    assert len(model.history) == 60
+
+
+def test_coordinates_of_one_parameter_share_a_length_scale() -> None:
+    rng = np.random.default_rng(5)
+    model = Model(np.array([0, 1, 1, 2]))
+    for action in rng.random((25, 4)):
+        model.tell(action, float(np.sin(6.0 * action[1]) + action[0]))
+    scales = model.kernel.length_scale
+    assert scales[1] == scales[2]
+    assert len({float(s) for s in scales}) == 3
+
+
+def test_the_class_of_the_kernel_is_the_one_given() -> None:
+    kinds: list[Callable[[], Kernel]] = [lambda: SquaredExponential(0.5), lambda: SquaredExponential([0.5, 0.5])]
+    for kind in kinds:
+        model = told(VALUES["noisy"][:20], kernel=kind())
+        assert isinstance(model.belief.kernel, SquaredExponential)
+        assert model.belief.kernel.isotropic == kind().isotropic
+        assert model.belief.kernel != kind()
