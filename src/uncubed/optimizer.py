@@ -23,6 +23,8 @@ from uncubed.space import Params, Space
 DEFAULT_EPSILON = 0.5 * math.log(1.3)
 """Least information worth an evaluation: the variance must exceed 0.3 of the noise's."""
 
+_NEAR = 32  # of the best points told, around which is searched
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,19 @@ class Trial(NamedTuple):
     value: float
     mean: float
     std: float
+
+
+class _Contenders(NamedTuple):
+    """Points told, the best believed first, with their posterior."""
+
+    rows: Array
+    mean: Array
+    variance: Array
+
+    @property
+    def near(self) -> Array:
+        """Places to search around."""
+        return self.rows[:_NEAR]
 
 
 @final
@@ -169,6 +184,7 @@ class Optimizer:
         self.failures: list[Failure] = []
         self._failed: set[bytes] = set()  # actions that never gave a value
         self._unplaced: list[Array] = []  # actions that failed before anything was told
+        self._known: _Contenders | None = None  # None when out of date
         self._asked = 0
 
     # Asking and telling
@@ -196,6 +212,7 @@ class Optimizer:
         """Learn a value, of a suggestion or of any point of the space; what it taught."""
         action, number = self._action(what), check.real("value", value)
         lesson = self._model.tell(action, self._sign * number)
+        self._known = None
         self._failed.discard(action.tobytes())
         if isinstance(what, Suggestion):
             del self._pending[what.id]
@@ -210,6 +227,7 @@ class Optimizer:
             raise InvalidInputError(f"values: expected {len(X)}, one per row, got {len(numbers)}")
         if len(X):
             self._model.tell_many(X, self._sign * numbers)
+            self._known = None
             self._place_failures()
 
     def fail(self, what: Suggestion | Mapping[str, Any], reason: str) -> None:
@@ -238,16 +256,15 @@ class Optimizer:
     @property
     def best(self) -> Trial:
         """The point told with the largest posterior mean: not the luckiest value."""
-        rows = np.array([row for row in self._contenders() if row.tobytes() not in self._failed])
-        if not len(rows):
+        rows, mean, variance = self._contenders()
+        k = next((k for k, row in enumerate(rows) if row.tobytes() not in self._failed), None)
+        if k is None:
             raise InvalidInputError("best: expected at least one value told, got none yet")
-        posterior = self._model.belief.predict(rows)
-        k = int(posterior.mean.argmax())
         scaling = self._model.scaling
         seen = self._model.history.observations(rows[k : k + 1])
-        mean = scaling.centre + scaling.spread * float(posterior.mean[k])
-        std = scaling.spread * math.sqrt(float(posterior.variance[k]))
-        return Trial(self.space.decode(rows[k]), self._sign * float(seen.mean[0]), self._sign * mean, std)
+        believed = scaling.centre + scaling.spread * float(mean[k])
+        std = scaling.spread * math.sqrt(float(variance[k]))
+        return Trial(self.space.decode(rows[k]), self._sign * float(seen.mean[0]), self._sign * believed, std)
 
     @property
     def done(self) -> str | None:
@@ -266,7 +283,13 @@ class Optimizer:
         width = self._width()
         bound = UpperConfidenceBound()
         top = self._search.maximise(
-            bound, width, belief, self._copied_rng(), near=self._contenders(), worth=Worth(), admissible=self._allowed
+            bound,
+            width,
+            belief,
+            self._copied_rng(),
+            near=self._contenders().near,
+            worth=Worth(),
+            admissible=self._allowed,
         )
         lower = (self._sign * best.mean - scaling.centre) / scaling.spread - width * best.std / scaling.spread
         upper = lower if top is None else max(top.score, lower + 2.0 * width * best.std / scaling.spread)
@@ -290,6 +313,7 @@ class Optimizer:
             for action in self._unplaced:
                 self._model.tell(action, worst)
             self._unplaced.clear()
+            self._known = None
 
     def _caveats(self) -> tuple[str, ...]:
         caveats = {
@@ -323,15 +347,15 @@ class Optimizer:
         raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
 
     def _find(self, belief: Belief, held: Held, worth: Worth, rng: np.random.Generator) -> Selection | None:
-        near = self._contenders()
-        parameter = self._parameter(belief, near, rng)
+        near = self._contenders().near
+        parameter = self._parameter(belief, rng)
         return self._search.maximise(
             self.acquisition, parameter, belief, rng, near=near, worth=worth, held=held, admissible=self._allowed
         )
 
     def _worth(self) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""
-        mean, variance = self._model.belief.predict(self._contenders())
+        _, mean, variance = self._contenders()
         width = self._width()
         floor = float((mean - width * np.sqrt(variance)).max()) if len(mean) else -math.inf
         return Worth(self._threshold(), width, floor)
@@ -356,11 +380,12 @@ class Optimizer:
     def _allowed(self) -> Callable[[Params], bool] | None:
         return self._admissible if self.constraints else None
 
-    def _parameter(self, belief: Belief, near: Array, rng: np.random.Generator) -> float:
-        if isinstance(self.acquisition, UpperConfidenceBound) or not len(near):
+    def _parameter(self, belief: Belief, rng: np.random.Generator) -> float:
+        known = self._contenders()
+        if isinstance(self.acquisition, UpperConfidenceBound) or not len(known.rows):
             return self.acquisition.parameter(self._asked + 1, self._box, belief, rng)
         # Improvement over the best that is believed, not over the luckiest value.
-        return float(self._model.belief.predict(near).mean.max())
+        return float(known.mean[0])
 
     def _threshold(self) -> float:
         noise, scale = self._model.belief.noise_variance, self._model.scaling.spread
@@ -373,12 +398,17 @@ class Optimizer:
             return self._model.belief
         return self._model.belief.condition(np.array([s.decision.action for s in self._pending.values()]))
 
-    def _contenders(self) -> Array:
-        """Points told that may be the best: the best values and the model's best atoms, shape (n, width)."""
-        history = self._model.history
-        if not len(history):
-            return np.empty((0, self.space.width))
-        return np.unique(np.vstack([history.best, self._model.belief.dictionary]), axis=0)
+    def _contenders(self) -> "_Contenders":
+        """Points told that may be the best: those of the best values, and the model's atoms."""
+        if self._known is None:
+            history, belief = self._model.history, self._model.belief
+            rows = np.empty((0, self.space.width))
+            if len(history):
+                rows = np.unique(np.vstack([history.best, belief.dictionary]), axis=0)
+            mean, variance = belief.predict(rows)
+            order = np.argsort(-mean, kind="stable")
+            self._known = _Contenders(rows[order], mean[order], variance[order])
+        return self._known
 
     def _design(self, n: int) -> Array:
         even = self.space.snap(shifted(sobol(self.space.width, max(n, 2)), self._rng))
