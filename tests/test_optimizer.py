@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import EXPECTED_GOT, NOT_NUMBERS
-from uncubed.acquisition import ExpectedImprovement, PureExploration, UpperConfidenceBound
+from uncubed.acquisition import ExpectedImprovement, PureExploration, ThompsonSampling, UpperConfidenceBound
 from uncubed.budget import Budget
 from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
@@ -595,6 +595,7 @@ def test_constraints_that_nothing_satisfies_are_said() -> None:
         ({"noise_variance": "a"}, "noise_variance"),
         ({"budget": 3}, "budget" + EXPECTED_GOT),
         ({"acquisition": 3}, "acquisition" + EXPECTED_GOT),
+        ({"acquisition": ThompsonSampling()}, "acquisition" + EXPECTED_GOT),
         ({"constraints": [3]}, "constraints"),
         ({"seed": -1}, "seed" + EXPECTED_GOT),
     ],

@@ -9,7 +9,7 @@ import numpy as np
 
 from uncubed import _validation as check
 from uncubed._typing import Array
-from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling, UpperConfidenceBound
 from uncubed.actions import Box, shifted, sobol
 from uncubed.beliefs import Belief
 from uncubed.budget import Budget, Decision, decide
@@ -154,6 +154,8 @@ class Optimizer:
         self.direction = direction
         if acquisition is not None:
             check.kind("acquisition", acquisition, Acquisition)
+            if isinstance(acquisition, ThompsonSampling):
+                raise InvalidInputError("acquisition: expected one with a value at each point, got ThompsonSampling")
         if budget is not None:
             check.kind("budget", budget, Budget)
         if noise_variance is not None:
