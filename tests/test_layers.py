@@ -27,7 +27,7 @@ LAYERS = [
     ["beliefs"],
     ["acquisition", "ascent", "dimensions", "fit"],
     ["actions", "history", "space"],
-    ["candidates"],
+    ["candidates", "records"],
     ["certificate"],
     ["_state"],
     ["rounds"],

@@ -12,7 +12,8 @@ from uncubed.acquisition import ExpectedImprovement, PureExploration, ThompsonSa
 from uncubed.budget import Budget
 from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
-from uncubed.optimizer import Optimizer, Suggestion
+from uncubed.optimizer import Optimizer
+from uncubed.records import Suggestion
 from uncubed.space import Params
 
 Objective = Callable[[Params], float]

@@ -38,7 +38,8 @@ from uncubed.errors import (
 )
 from uncubed.information import conditional_entropy, information_gain
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
-from uncubed.optimizer import Failure, Optimizer, Promise, Suggestion, Trial
+from uncubed.optimizer import Optimizer
+from uncubed.records import Failure, Promise, Suggestion, Trial
 from uncubed.rounds import Run
 
 __version__ = "0.1.0"

@@ -59,7 +59,7 @@ class Finite:
 
     def theoretical_beta(self, round: int, kernel: Kernel, delta: float, events: int = 2) -> float:
         """2 log(|X| t² π² / 6δ) (Lemma 1: it covers all actions at once, so nothing is split)."""
-        return 2.0 * math.log(len(self.X) * round * round * math.pi**2 / (6.0 * delta))
+        return finite_beta(len(self.X), round, delta)
 
     def contains(self, action: Array) -> bool:
         """Whether the action is a row of X."""
@@ -231,6 +231,11 @@ class Box:
     ) -> tuple[Array, Array]:
         value, gradient = acquisition.value_and_gradient(belief, self._scaled(U), parameter)
         return value, gradient * self.widths
+
+
+def finite_beta(actions: int, round: int, delta: float) -> float:
+    """β_t of a finite set, 2 log(|X| t² π² / 6δ) (Lemma 1)."""
+    return 2.0 * math.log(actions * round * round * math.pi**2 / (6.0 * delta))
 
 
 @cache

@@ -6,6 +6,7 @@ They hold with probability 1 - δ when f is drawn from the prior used, for any w
 
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import final
 
@@ -226,9 +227,7 @@ class Certifier:
     def _reading_rng(self) -> np.random.Generator:
         if isinstance(self.actions, Finite):
             return self._rng  # a finite set draws nothing
-        copy = np.random.default_rng(0)
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
+        return deepcopy(self._rng)
 
     def _theorem_regret(self) -> float | None:
         beta = self.acquisition.beta if isinstance(self.acquisition, UpperConfidenceBound) else None

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
 from typing import Any, NamedTuple, final, overload
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from uncubed import _validation as check
 from uncubed._typing import Array
 from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling, UpperConfidenceBound
-from uncubed.actions import Box, shifted, sobol
+from uncubed.actions import Box, finite_beta, shifted, sobol
 from uncubed.beliefs import Belief
-from uncubed.budget import Budget, Decision, decide
+from uncubed.budget import Budget, decide
 from uncubed.certificate import BOX_EVENTS
 from uncubed.errors import InvalidInputError, UnknownDecisionError
 from uncubed.kernels import Kernel
 from uncubed.model import Lesson, Model
+from uncubed.records import Failure, Promise, Suggestion, Trial
 from uncubed.search import Held, Search, Worth
 from uncubed.space import Params, Space
 
@@ -24,76 +25,6 @@ DEFAULT_EPSILON = 0.5 * math.log(1.3)
 """Least information worth an evaluation: the variance must exceed 0.3 of the noise's."""
 
 _NEAR = 32  # of the best points told, around which is searched
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Suggestion:
-    """What to try next.
-
-    Attributes:
-        params: the point, by name.
-        id: of this suggestion.
-        decision: why, and whether it is worth an evaluation.
-    """
-
-    params: Params
-    id: int
-    decision: Decision
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Failure:
-    """An evaluation that gave no value.
-
-    Attributes:
-        params: the point, by name.
-        reason: what went wrong.
-    """
-
-    params: Params
-    reason: str
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Promise:
-    """What can be promised, in the objective's units, with probability 1 - δ if f is drawn from the fitted prior.
-
-    Attributes:
-        best: the point it is about.
-        gap: how much better than there f can be at most anywhere.
-        delta: failure probability.
-        caveats: why it may not hold.
-    """
-
-    best: "Trial"
-    gap: float
-    delta: float
-    caveats: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = [
-            f"with probability {1 - self.delta:g}, f is nowhere better than at {self.best.params} by {self.gap:.4g}"
-        ]
-        return "\n".join([*lines, *(f"  but: {caveat}" for caveat in self.caveats)])
-
-
-class Trial(NamedTuple):
-    """A point and what is known of it, in the objective's units.
-
-    Attributes:
-        params: by name.
-        value: the mean of what was told there.
-        mean: of the model's belief.
-        std: of the model's belief.
-    """
-
-    params: Params
-    value: float
-    mean: float
-    std: float
 
 
 class _Contenders(NamedTuple):
@@ -148,32 +79,17 @@ class Optimizer:
         delta: float = 0.1,
         seed: int | None = None,
     ) -> None:
-        if direction not in ("maximize", "minimize"):
-            raise InvalidInputError(f"direction: expected 'maximize' or 'minimize', got {direction!r}")
         self.space = Space(space)
-        self.direction = direction
-        if acquisition is not None:
-            check.kind("acquisition", acquisition, Acquisition)
-            if isinstance(acquisition, ThompsonSampling):
-                raise InvalidInputError("acquisition: expected one with a value at each point, got ThompsonSampling")
-        if budget is not None:
-            check.kind("budget", budget, Budget)
-        if noise_variance is not None:
-            check.positive("noise_variance", noise_variance)
-        if seed is not None:
-            check.count("seed", seed, least=0)
-        for constraint in constraints:
-            if not callable(constraint):
-                raise InvalidInputError(f"constraints: expected functions, got {type(constraint).__name__}")
-        self.acquisition: Acquisition = acquisition or ExpectedImprovement()
-        self.budget: Budget = budget or Budget.constant(DEFAULT_EPSILON)
-        self.constraints = tuple(constraints)
+        self.direction = _direction(direction)
+        self.acquisition: Acquisition = _acquisition(acquisition)
+        self.budget: Budget = check.kind("budget", budget or Budget.constant(DEFAULT_EPSILON), Budget)
+        self.constraints = _functions(constraints)
         self.delta = check.probability("delta", delta)
         self._sign = 1.0 if direction == "maximize" else -1.0
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(None if seed is None else check.count("seed", seed, least=0))
         self._model = Model(
             self.space.groups,
-            noise_variance=noise_variance,
+            noise_variance=None if noise_variance is None else check.positive("noise_variance", noise_variance),
             kernel=kernel,
             max_model_order=check.count("max_model_order", max_model_order),
             seed=int(self._rng.integers(2**32)),
@@ -272,11 +188,12 @@ class Optimizer:
     def done(self) -> str | None:
         """Why nothing more is worth trying; None while something is.
 
-        On continuous and on large discrete spaces this is up to the search, which may miss a narrow peak.
+        On continuous and on large discrete spaces this is up to the search, which may miss a narrow peak. To look does
+        not change what is suggested next: the search draws from a copy of the generator.
         """
         if len(self._model.history) < len(self._first) or self._pending:
             return None
-        found = self._find(self._model.belief, self._held({}), self._worth(), self._copied_rng())
+        found = self._find(self._model.belief, self._held({}), self._worth(), deepcopy(self._rng))
         return None if found is not None else "nothing informative is left that could be the best"
 
     def certificate(self) -> Promise:
@@ -288,7 +205,7 @@ class Optimizer:
             bound,
             width,
             belief,
-            self._copied_rng(),
+            deepcopy(self._rng),
             near=self._contenders().near,
             worth=Worth(),
             admissible=self._allowed,
@@ -369,14 +286,8 @@ class Optimizer:
     def _beta(self) -> float:
         t, kernel = len(self._model.history) + 1, self._model.belief.kernel
         if self.space.size is not None:
-            return 2.0 * math.log(self.space.size * t**2 * math.pi**2 / (6.0 * self.delta))
+            return finite_beta(self.space.size, t, self.delta)
         return self._box.theoretical_beta(t, kernel, self.delta, BOX_EVENTS)
-
-    def _copied_rng(self) -> np.random.Generator:
-        """For what only looks: the next suggestion must not depend on it."""
-        copy = np.random.default_rng(0)
-        copy.bit_generator.state = self._rng.bit_generator.state
-        return copy
 
     @property
     def _allowed(self) -> Callable[[Params], bool] | None:
@@ -439,3 +350,23 @@ class Optimizer:
                 f"suggestion {what.id}: expected one whose value is awaited, got one that is not"
             )
         return what.decision.action
+
+
+def _direction(direction: str) -> str:
+    if direction not in ("maximize", "minimize"):
+        raise InvalidInputError(f"direction: expected 'maximize' or 'minimize', got {direction!r}")
+    return direction
+
+
+def _acquisition(given: Acquisition | None) -> Acquisition:
+    acquisition: Acquisition = check.kind("acquisition", given or ExpectedImprovement(), Acquisition)
+    if isinstance(acquisition, ThompsonSampling):
+        raise InvalidInputError("acquisition: expected one with a value at each point, got ThompsonSampling")
+    return acquisition
+
+
+def _functions(constraints: Sequence[Callable[[Params], bool]]) -> tuple[Callable[[Params], bool], ...]:
+    for constraint in constraints:
+        if not callable(constraint):
+            raise InvalidInputError(f"constraints: expected functions, got {type(constraint).__name__}")
+    return tuple(constraints)

@@ -12,7 +12,7 @@ from uncubed.acquisition import Acquisition, Selection
 from uncubed.actions import shifted, sobol
 from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief
-from uncubed.dimensions import Categorical, Dimension, Int
+from uncubed.dimensions import Dimension, Int
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
 
@@ -190,9 +190,8 @@ def _stepped(u: Array, columns: slice, dimension: Dimension) -> Array:
 
 
 def _others(dimension: Dimension, value: Any) -> list[Any]:
-    if isinstance(dimension, Categorical):
-        return list(dimension.choices)
-    assert isinstance(dimension, Int)
+    if not isinstance(dimension, Int):
+        return [dimension.decode(u) for u in dimension.every()]
     steps = [sign * dimension.step * 2**k for k in range(dimension.count.bit_length()) for sign in (-1, 1)]
     last = dimension.low + dimension.step * (dimension.count - 1)
     return [value + step for step in steps if dimension.low <= value + step <= last]

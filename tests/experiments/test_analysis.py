@@ -243,7 +243,7 @@ def test_c1_is_the_library_s(bounds: PrintedBounds, T: int, gain: float) -> None
 @pytest.mark.parametrize("levels", [(30,), (5, 6)])
 def test_z1_has_the_eigenvalues_of_the_kernel_matrix(levels: tuple[int, ...]) -> None:
     problem = {1: "example", 2: "rosenbrock"}[len(levels)]
-    grid = problems.actions(problem, levels, False)
+    grid = problems.grid(problem, levels)
     assert isinstance(grid, uc.Finite)
     eigenvalues = np.linalg.eigvalsh(KERNEL(grid.X, grid.X))
     assert PrintedBounds(30, 0.02, 0.1).z1 == pytest.approx(eigenvalues.sum() / (0.02 * GREEDY))
@@ -302,7 +302,7 @@ def test_the_gains_begin_with_none_and_one_observation_s_grow_and_grow_less() ->
 
 @given(st.lists(st.integers(0, 24), min_size=1, max_size=12))
 def test_no_observations_tell_more_than_greedy_ones_by_more_than_the_factor(indices: list[int]) -> None:
-    grid = problems.actions("example", (25,), False)
+    grid = problems.grid("example", (25,))
     assert isinstance(grid, uc.Finite)
     X = grid.X[indices]
     gain = 0.5 * np.linalg.slogdet(np.eye(len(X)) + uc.SquaredExponential(1.0)(X, X) / 0.01)[1]

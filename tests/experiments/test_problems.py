@@ -20,9 +20,7 @@ CUBE, RAW = SETTINGS["logistic-digits"], SETTINGS["logistic-raw-units"]
 
 
 def grid(setting: Setting) -> Array:
-    actions = problems.actions(setting.problem, setting.levels, False)
-    assert isinstance(actions, uc.Finite)
-    return actions.X
+    return problems.grid(setting.problem, setting.levels).X
 
 
 def blurred() -> Data:
@@ -40,7 +38,9 @@ def blurred() -> Data:
 def test_a_grid_spans_the_box(problem: str) -> None:
     ends = np.array(problems.DOMAINS[problem])
     levels = tuple(range(3, 3 + len(ends)))
-    finite, box = problems.actions(problem, levels, False), problems.actions(problem, levels, True)
+    setting = replace(settings("example")[0], problem=problem, levels=levels)
+    finite, box = problems.actions(setting), problems.actions(setting.on_box)
+    assert finite is problems.grid(problem, levels)
     assert isinstance(finite, uc.Finite)
     assert isinstance(box, uc.Box)
     assert len(finite) == np.prod(levels)
@@ -122,7 +122,7 @@ WITH_POINTS = [*FUNCTIONS, *(setting.on_box for setting in FUNCTIONS), CUBE, CUB
 
 @pytest.mark.parametrize("setting", WITH_POINTS, ids=lambda setting: setting.name)
 def test_initial_points_are_actions_and_a_matter_of_the_seed(setting: Setting) -> None:
-    actions = problems.actions(setting.problem, setting.levels, setting.box)
+    actions = problems.actions(setting)
     points = initial_points(setting, 3)
     assert points.shape == (setting.initial, actions.dimension)
     assert all(actions.contains(point) for point in points)

@@ -10,10 +10,11 @@ from typing import NamedTuple, final
 import numpy as np
 from scipy import stats
 
-from uncubed import Finite, SquaredExponential
+from uncubed import SquaredExponential
 from uncubed._typing import Array
+from uncubed.actions import finite_beta
 from uncubed.certificate import greedy_gains
-from uncubed.experiments.problems import actions
+from uncubed.experiments.problems import grid
 from uncubed.experiments.runner import Row
 
 CONFIDENCE = 0.95
@@ -142,7 +143,7 @@ class PrintedBounds:
 
     def beta(self, T: int) -> float:
         """β_T = 2 log(|X| T² π² / 6δ)."""
-        return 2.0 * math.log(self.actions * T**2 * math.pi**2 / (6.0 * self.delta))
+        return finite_beta(self.actions, T, self.delta)
 
     @property
     def c1(self) -> float:
@@ -169,7 +170,5 @@ class PrintedBounds:
 @cache
 def maximum_gains(problem: str, levels: tuple[int, ...], noise_variance: float, length_scale: float, m: int) -> Array:
     """γ̂_0 … γ̂_m, the gains of greedy steps: within 1 - 1/e of the largest that as many observations can have."""
-    grid = actions(problem, levels, False)
-    assert isinstance(grid, Finite)
-    gains = greedy_gains(SquaredExponential(length_scale), noise_variance, grid.X)
+    gains = greedy_gains(SquaredExponential(length_scale), noise_variance, grid(problem, levels).X)
     return np.cumsum([0.0, *islice(gains, m)])

@@ -1,6 +1,7 @@
 """What the report claims, each with what was measured and whether it holds."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from uncubed.experiments import analysis
@@ -57,8 +58,8 @@ def _against_dense(setting: str, name: str, groups: Groups) -> Iterator[Claim]:
         rows = groups.get((setting, "ucb", method))
         if rows and dense:
             regret, order, evaluations = (
-                analysis.ratio(rows, dense, lambda row, of=of: float(row[of]))  # type: ignore[misc]
-                for of in ("mean_average_regret", "model_order", "evaluations")
+                analysis.ratio(rows, dense, itemgetter(column))
+                for column in ("mean_average_regret", "model_order", "evaluations")
             )
             most = f"at most {most_regret} × the dense regret, 1/{reduction} of its model order"
             most += f", {most_evaluations:.0%} of its evaluations" if most_evaluations < 1 else ""

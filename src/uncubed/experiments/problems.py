@@ -54,13 +54,13 @@ def objective(setting: Setting, seed: int, mnist: Path | None = None) -> Objecti
 def initial_points(setting: Setting, seed: int) -> Array:
     """The random points that are known before the first round, shape (n, d); equal for all methods of a seed."""
     rng = stream(seed, _INITIAL)
-    where = actions(setting.problem, setting.levels, setting.box)
+    where = actions(setting)
     if isinstance(where, Finite):
         return where.X[rng.integers(len(where), size=setting.initial)]
     return rng.uniform(where.lower, where.upper, size=(setting.initial, where.dimension))
 
 
-DOMAINS = {
+DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
     "example": ((-8.0, 8.0),),
     "rosenbrock": ((-2.0, 2.0), (-2.0, 2.0)),
     "rosenbrock-standardised": ((-2.0, 2.0), (-2.0, 2.0)),
@@ -71,15 +71,23 @@ DOMAINS = {
 
 
 @cache
-def actions(problem: str, levels: tuple[int, ...], box: bool) -> Finite | Box:
-    """The grid, or the box it spans."""
+def grid(problem: str, levels: tuple[int, ...]) -> Finite:
+    """So many levels of each dimension."""
+    axes = [np.linspace(low, high, n) for (low, high), n in zip(_domain(problem), levels, strict=True)]
+    return Finite(np.array(list(product(*axes))))
+
+
+def actions(setting: Setting) -> Finite | Box:
+    """The grid of a setting, or the box it spans."""
+    if not setting.box:
+        return grid(setting.problem, setting.levels)
+    return Box(*(list(ends) for ends in zip(*_domain(setting.problem), strict=True)))
+
+
+def _domain(problem: str) -> tuple[tuple[float, float], ...]:
     if problem not in DOMAINS:
         raise InvalidInputError(f"problem: expected one of {', '.join(DOMAINS)}, got {problem!r}")
-    domain = DOMAINS[problem]
-    if box:
-        return Box(*(list(ends) for ends in zip(*domain, strict=True)))
-    axes = [np.linspace(low, high, n) for (low, high), n in zip(domain, levels, strict=True)]
-    return Finite(np.array(list(product(*axes))))
+    return DOMAINS[problem]
 
 
 def example(X: Array) -> Array:
@@ -106,9 +114,7 @@ def scaled(problem: str, levels: tuple[int, ...]) -> tuple[Callable[[Array], Arr
         return example, float(example(np.array([[EXAMPLE_ARGMAX]]))[0])
     if problem == "rosenbrock":
         return rosenbrock, 0.0
-    grid = actions(problem, levels, False)
-    assert isinstance(grid, Finite)
-    raw = rosenbrock(grid.X)
+    raw = rosenbrock(grid(problem, levels).X)
     mean, spread = float(raw.mean()), float(raw.std())
     return lambda X: (rosenbrock(X) - mean) / spread, -mean / spread
 
@@ -118,7 +124,7 @@ class Function:
     """A noiseless function, observed with Gaussian noise."""
 
     def __init__(self, setting: Setting, seed: int) -> None:
-        self.actions = actions(setting.problem, setting.levels, setting.box)
+        self.actions = actions(setting)
         self._f, largest = scaled(setting.problem, setting.levels)
         self._table = self._f(self.actions.X) if isinstance(self.actions, Finite) else None
         self._optimum = largest if self._table is None else float(self._table.max())
@@ -158,7 +164,7 @@ class Training:
     """For the time being; the report measures from the best accuracy seen in any run."""
 
     def __init__(self, setting: Setting, seed: int, data: logistic.Data) -> None:
-        self.actions = actions(setting.problem, setting.levels, setting.box)
+        self.actions = actions(setting)
         self.best_seen = 0.0
         self._low, high = np.array(DOMAINS[setting.problem]).T
         self._width = high - self._low

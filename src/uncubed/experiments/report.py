@@ -94,7 +94,7 @@ def _experiment(findings: Findings, experiment: str) -> Iterator[str]:
     yield f"## {title(experiment)}"
     yield prose.ABOUT[experiment]
     for setting in findings.of(experiment):
-        compared = any(method.name == "dense-unmerged" for method in setting.methods)
+        compared = _has_dense_as_printed(setting)
         yield f"### {_sentence(setting.title)}"
         if compared:
             draw = _drawing(figures.nine_panels, setting, findings)
@@ -105,6 +105,11 @@ def _experiment(findings: Findings, experiment: str) -> Iterator[str]:
             yield from _clock(findings, setting)
     yield f"### {title(experiment)}: evaluations saved, and frozen rounds"
     yield tables.frozen(findings.of(experiment), findings.groups)
+
+
+def _has_dense_as_printed(setting: Setting) -> bool:
+    """Whether it is a comparison of all methods, not a smaller one beside it."""
+    return any(method.name == "dense-unmerged" for method in setting.methods)
 
 
 def _clock(findings: Findings, setting: Setting) -> Iterator[str]:
@@ -123,7 +128,8 @@ def _published(findings: Findings, setting: Setting) -> Iterator[str]:
 
 
 def _certificates(findings: Findings) -> Iterator[str]:
-    shown = [s for s in findings.settings if s.experiment != "tradeoff" and not s.data and not s.box]
+    compared = [s for s in findings.settings if s.experiment != "tradeoff" and _has_dense_as_printed(s)]
+    shown = [setting for setting in compared if not setting.box]
     longest = [s for s in shown if s.horizon == max(other.horizon for other in shown if other.problem == s.problem)]
     if not longest:
         return
