@@ -49,11 +49,69 @@ def test_no_row_ends_lower_than_it_started_or_outside_the_cube(steps: int, seed:
     assert (more >= f).all()
 
 
-def test_many_rows_climb_as_each_alone_would() -> None:
+def test_many_rows_climb_as_each_alone_would_until_one_is_given_up() -> None:
     start = np.random.default_rng(0).random((7, 3))
-    together = ascend(waves, start, 12)[0]
-    alone = np.vstack([ascend(waves, row[None, :], 12)[0] for row in start])
+    together = ascend(waves, start, 4)[0]
+    alone = np.vstack([ascend(waves, row[None, :], 4)[0] for row in start])
     np.testing.assert_array_equal(together, alone)
+
+
+def counted(climb: Climb) -> tuple[Climb, list[Array]]:
+    seen: list[Array] = []
+
+    def counting(U: Array) -> tuple[Array, Array]:
+        seen.append(U)
+        return climb(U)
+
+    return counting, seen
+
+
+@settings(max_examples=40)
+@given(d=st.integers(2, 8), seed=st.integers(0, 2**32 - 1))
+def test_a_ridge_across_all_coordinates_is_climbed_to_its_top(d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    hessian = turn @ np.diag(np.geomspace(1.0, 1e3, d)) @ turn.T
+    top = rng.uniform(0.3, 0.7, d)
+
+    def ridge(U: Array) -> tuple[Array, Array]:
+        slope = -(U - top) @ hessian
+        return 0.5 * np.einsum("ij,ij->i", U - top, slope), slope
+
+    U, f = ascend(ridge, rng.random((3, d)), 100)
+    assert f.max() > -1e-6
+    assert np.abs(U[f.argmax()] - top).max() < 1e-3
+
+
+def test_rows_that_cannot_become_the_best_do_not_keep_it_climbing() -> None:
+    def slopes(U: Array) -> tuple[Array, Array]:
+        # A hill at 0.9, and far below it a long curved slope towards 0.
+        high = U[:, 0] > 0.5
+        f = np.where(high, -((U[:, 0] - 0.9) ** 2), -100.0 - U[:, 0] ** 4)
+        return f, np.where(high, -2.0 * (U[:, 0] - 0.9), -4.0 * U[:, 0] ** 3)[:, None]
+
+    climb, seen = counted(slopes)
+    both = ascend(climb, np.array([[0.8], [0.4]]), 100)
+    assert both[0][0, 0] == pytest.approx(0.9, abs=1e-4)
+    few = len(seen)
+    ascend(climb, np.array([[0.4]]), 100)
+    assert len(seen) - few > few
+
+
+@pytest.mark.parametrize("least", [1e-2, 1e-6])
+def test_steps_that_gain_too_little_are_not_made(least: float) -> None:
+    climb, seen = counted(bowl(np.array([0.3, 0.6]), np.array([1.0, 30.0])))
+    f = ascend(climb, np.array([[0.9, 0.1]]), 100, least)[1]
+    assert -10.0 * least < f[0] <= 0.0
+    made = len(seen)
+    ascend(climb, np.array([[0.9, 0.1]]), 100)
+    assert len(seen) - made >= made
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e-100, 1e100, 1e250])
+def test_values_of_any_size_are_climbed(scale: float) -> None:
+    U = ascend(lambda U: (scale * waves(U)[0], scale * waves(U)[1]), np.full((2, 2), 0.3), 60)[0]
+    np.testing.assert_allclose(U, np.pi / 18.0, atol=1e-3)
 
 
 def test_a_coordinate_without_slope_stays() -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.helpers import EXPECTED_GOT
 from tests.test_space import LABELS, bits, names, same
-from uncubed.candidates import MOST_LABELS, Candidates
+from uncubed.candidates import Candidates
+from uncubed.columns import MOST_LABELS
 from uncubed.dimensions import Categorical
 from uncubed.errors import InvalidInputError
 
@@ -198,3 +199,103 @@ def test_columns_of_one_name_raise() -> None:
     frame.columns = ["a", "a"]
     with pytest.raises(InvalidInputError, match=r"^rows: expected columns of different names, got "):
         Candidates(frame)
+
+
+# As a space
+
+
+@given(tables, st.integers(0, 2**32 - 1))
+def test_encode_and_decode_are_inverse_and_rows_stay_where_they_are(table: dict[str, list[Any]], seed: int) -> None:
+    candidates = Candidates(rows_of(table))
+    X, rng = candidates.X, np.random.default_rng(seed)
+    assert bits(candidates.snap(X)) == bits(X)
+    for i, u in enumerate(X):
+        params = candidates.params(i)
+        assert bits(candidates.encode(params)) == bits(u)
+        assert rows_equal(candidates.decode(u), params)
+        assert candidates.row(u) == candidates.index(params)
+    anywhere = rng.random((5, candidates.width))
+    snapped, some = candidates.snap(anywhere), candidates.sample(rng, 5)
+    assert {row.tobytes() for row in np.vstack([snapped, some])} <= {row.tobytes() for row in X}
+    assert bits(candidates.at(candidates.nearest(anywhere))) == bits(snapped)
+
+
+def rows_equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+
+
+@given(tables)
+def test_the_size_counts_places_and_each_has_its_first_row(table: dict[str, list[Any]]) -> None:
+    candidates = Candidates(rows_of(table))
+    _, first = np.unique(candidates.X, axis=0, return_index=True)
+    assert candidates.size == len(first)
+    assert candidates.different.tolist() == sorted(first)
+    assert candidates.names == list(table)
+
+
+def test_every_place_is_sampled() -> None:
+    candidates = Candidates(np.array([[1.0], [1.0], [1.0], [2.0], [3.0]]))
+    some = candidates.sample(np.random.default_rng(0), 3000)[:, 0]
+    assert [round(float((some == u).mean()), 1) for u in (0.0, 0.5, 1.0)] == [0.3, 0.3, 0.3]
+
+
+@given(tables, st.data())
+def test_rows_that_have_given_values(table: dict[str, list[Any]], data: st.DataObject) -> None:
+    rows = rows_of(table)
+    candidates = Candidates(rows)
+    names_held = data.draw(st.sets(st.sampled_from(list(table))))
+    chosen = candidates.params(data.draw(st.integers(0, len(rows) - 1)))
+    fixed = {name: chosen[name] for name in names_held}
+    expected = [all(same(candidates.params(i)[n], v) for n, v in fixed.items()) for i in range(len(rows))]
+    assert candidates.having(fixed).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("fixed", "text"),
+    [
+        ({"n": 1, "kind": "b"}, r"fixed: expected values of a row of the table, got \{'n': 1, 'kind': 'b'\}"),
+        ({"n": 7}, r"fixed: expected values of a row of the table, got \{'n': 7\}"),
+        ({"kind": "c"}, r"kind: expected one of 'a', 'b', got 'c'"),
+        ({"z": 1}, r"fixed: expected n, kind, got unknown z"),
+    ],
+)
+def test_fixed_values_of_no_row_raise(fixed: Any, text: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{text}$"):
+        TABLE.having(fixed)
+
+
+CHANGED = {
+    "a number": ([{"n": 1, "k": "a"}, {"n": 3, "k": "b"}]),
+    "a kind of number": ([{"n": 1.0, "k": "a"}, {"n": 2.0, "k": "b"}]),
+    "a label": ([{"n": 1, "k": "a"}, {"n": 2, "k": "c"}]),
+    "which row has a label": ([{"n": 1, "k": "a"}, {"n": 2, "k": "a"}]),
+    "a kind of label": ([{"n": 1, "k": "a"}, {"n": 2, "k": b"b"}]),
+    "a name": ([{"n": 1, "kk": "a"}, {"n": 2, "kk": "b"}]),
+    "the order of rows": ([{"n": 2, "k": "b"}, {"n": 1, "k": "a"}]),
+    "a row more": ([{"n": 1, "k": "a"}, {"n": 2, "k": "b"}, {"n": 2, "k": "b"}]),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_the_digest_changes_with(what: str) -> None:
+    assert Candidates(CHANGED[what]).digest != Candidates([{"n": 1, "k": "a"}, {"n": 2, "k": "b"}]).digest
+
+
+@given(st.integers(0, 11), st.integers(0, 2), st.floats(-1.0, 1.0))
+def test_the_digest_changes_with_any_cell(row: int, column: int, value: float) -> None:
+    array = np.random.default_rng(0).random((12, 3))
+    before = Candidates(array).digest
+    assert Candidates(array.tolist()).digest == before
+    changed = array[row, column] != value
+    array[row, column] = value
+    assert (Candidates(array).digest != before) == changed
+
+
+def test_a_frame_of_pandas_is_as_its_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [{"n": 1, "x": 0.5, "kind": "a", "on": True}, {"n": 2, "x": 0.25, "kind": "b", "on": False}]
+    frame, listed = Candidates(pandas.DataFrame(rows)), Candidates(rows)
+    assert bits(frame.X) == bits(listed.X)
+    assert [frame.params(i) for i in (0, 1)] == rows
+    assert frame.index(rows[1]) == 1
+    assert frame.digest == listed.digest

@@ -104,12 +104,28 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"uncubed {uncubed.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["reproduce", "--help"]])
-def test_help_is_there(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def helped(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(words)
+        cli.main([*words, "--help"])
     assert stopped.value.code == 0
-    assert "reproduce" in capsys.readouterr().out
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("run", "--jobs"), ("show", "--plots"), ("ask", "--fixed"), ("tell", "--fail"), ("reproduce", "--quick")],
+)
+def test_help_is_there(command: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"\n    {command}" in helped([], capsys)
+    said = helped([command], capsys)
+    assert said.startswith(f"usage: uncubed {command} ")
+    assert option in said
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1h"])
+def test_a_time_that_is_none_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(f"run study.toml --timeout {text} -- true", capsys)
+    assert f"argument --timeout: expected a number above 0, got '{text}'" in said
 
 
 @pytest.mark.parametrize("missing", ["rich", "matplotlib", "markdown_it"])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 
 import uncubed.fit
 from tests.helpers import KERNEL_CLASSES, KERNELS, central_difference
@@ -161,6 +162,70 @@ def test_a_matrix_that_is_singular_to_rounding_has_a_finite_likelihood(kind: typ
     value, gradient = Likelihood(data, np.zeros(1, np.int64))(kind(10.0, 100.0), np.array([10.0]), noise)
     assert math.isfinite(value)
     assert np.isfinite(gradient).all()
+
+
+# Values with noise of their own
+
+
+def mixed(seed: int = 0, d: int = 3) -> Observations:
+    """Repeats merged where the noise is to be learned, and rows whose noise is given, some at the same places."""
+    X, y = problem(seed, d=d)
+    learned = merged(X[6:], y[6:])
+    rng = np.random.default_rng(seed)
+    given = 10.0 ** rng.uniform(-3.0, 0.0, 6)
+    return Observations(
+        np.vstack([learned.X, X[:6]]),
+        np.concatenate([learned.mean, y[:6]]),
+        np.concatenate([learned.count, [1.0, 2.0, 1.0, 3.0, 1.0, 1.0]]),
+        learned.scatter + 0.3,
+        np.concatenate([np.full(len(learned.X), np.nan), given]),
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("noise", [1e-4, 0.3])
+def test_gradient_is_finite_difference_where_some_noise_is_given(kernel: Kernel, noise: float) -> None:
+    likelihood = Likelihood(mixed(d=2), own_groups(kernel, 2))
+
+    def value(theta: Array) -> float:
+        return likelihood(kernel.with_theta(theta[:-1]), np.exp(theta[:-2]), math.exp(theta[-1]))[0]
+
+    slopes = central_difference(value, np.append(kernel.theta, math.log(noise)))
+    gradient = likelihood(kernel, kernel.length_scale, noise)[1]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+def test_the_likelihood_where_all_noise_is_given_is_the_dense_density_and_knows_no_other_noise() -> None:
+    X, y = problem()  # its first inputs come again, here with another noise
+    given = 10.0 ** np.random.default_rng(1).uniform(-3.0, 0.0, len(y))
+    likelihood = Likelihood(Observations(X, y, np.ones(len(y)), 0.0, given), np.arange(3))
+    dense = multivariate_normal(np.zeros(len(y)), HALF(X, X) + np.diag(given)).logpdf(y)
+    for noise in (1e-3, 10.0):
+        value, gradient = likelihood(HALF, HALF.length_scale, noise)
+        assert value == pytest.approx(dense, rel=1e-9)
+        assert gradient[-1] == 0.0
+
+
+@every_class
+def test_noise_given_everywhere_is_known_noise(kind: type[Kernel]) -> None:
+    X, y = problem(10)
+    rows = (X, y, np.ones(len(y)), 0.0)
+    start = kind([0.5] * 3)
+    known = fit(start, 0.07, Observations(*rows), known_noise=True)
+    given = fit(start, 0.5, Observations(*rows, np.full(len(y), 0.07)))
+    np.testing.assert_allclose(answer(given, 3)[:-1], answer(known, 3)[:-1], atol=5e-3)
+    assert given.log_posterior == pytest.approx(known.log_posterior, abs=1e-3)
+    assert given.noise_variance == pytest.approx(Priors().noise_variance.median, rel=0.05)
+
+
+def test_the_noise_to_be_learned_is_that_of_the_rows_without_one() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.random((120, 1))
+    std = np.where(np.arange(120) < 60, 0.05, 1.0)
+    raw = np.sin(6.0 * X[:, 0]) + std * rng.standard_normal(120)
+    given = np.where(np.arange(120) < 60, np.nan, 1.0)
+    found = fit(Matern52([0.5]), 0.5, Observations(X, raw, np.ones(120), 0.0, given))
+    assert math.sqrt(found.noise_variance) == pytest.approx(0.05, rel=0.3)
 
 
 # The fit

@@ -26,13 +26,24 @@ LAYERS = [
     ["beliefs.exact", "beliefs.projected", "beliefs.sketched"],
     ["beliefs"],
     ["acquisition", "ascent", "dimensions", "fit"],
-    ["actions", "history", "space"],
+    ["actions", "columns", "history", "places", "space"],
     ["candidates", "records"],
+    ["_shown"],
+    ["_html"],
     ["certificate"],
     ["_state"],
-    ["rounds"],
+    ["journal", "rounds"],
     ["bandit", "model", "search"],
+    ["book", "table"],
+    ["events", "proposer"],
     ["optimizer"],
+    ["driver"],
+    ["progress"],
+    ["run"],
+    ["plot._frame"],
+    ["plot._scale"],
+    ["plot._belief", "plot._params", "plot._told"],
+    ["plot"],
     [""],  # the package itself
     ["experiments"],
     ["experiments.mnist", "experiments.config"],
@@ -45,10 +56,17 @@ LAYERS = [
     ["experiments.claims"],
     ["experiments.report"],
     ["experiments.reproduce"],
+    ["study"],
+    ["commands"],
+    ["commands.template", "commands.text"],
+    ["commands.program"],
+    ["commands.asking", "commands.run", "commands.show"],
     ["cli"],
 ]
 EXTRAS = {
     "threads": {"threadpoolctl"},
+    "progress": {"rich"},
+    **{f"plot.{module}": {"matplotlib"} for module in ("_frame", "_scale", "_belief", "_params", "_told")},
     "experiments.logistic": {"sklearn"},
     "experiments.mnist": {"sklearn"},
     "experiments.figures": {"matplotlib"},
@@ -77,7 +95,8 @@ def imported(source: str, inside: str, *, top_level_only: bool = False) -> Itera
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     yield node
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+    for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    if not for_types and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         for child in ast.iter_child_nodes(node):
             yield from _outside_functions(child)
 

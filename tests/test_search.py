@@ -226,6 +226,20 @@ def test_where_nothing_is_worth_it_nothing_is_found(where: str) -> None:
     assert find("bound", space, belief, near, worth=Worth(variance=0.0, width=1.0, floor=-100.0)) is not None
 
 
+@pytest.mark.parametrize("where", MIXED)
+def test_where_nothing_is_worth_it_the_search_is_for_what_is_worth_it_otherwise(where: str) -> None:
+    space = MIXED[where]
+    belief, near = known(space, np.random.default_rng(1))
+    nothing, something = Worth(variance=belief.kernel.variance), Worth(variance=1e-3)
+    expected = found("bound", space, belief, near, worth=something)
+    instead = found("bound", space, belief, near, worth=nothing, otherwise=something)
+    first = found("bound", space, belief, near, worth=something, otherwise=Worth(variance=-1.0, floor=0.1))
+    for got in (instead, first):
+        np.testing.assert_array_equal(got.action, expected.action)
+        assert got.score == expected.score
+    assert find("bound", space, belief, near, worth=nothing, otherwise=nothing) is None
+
+
 def test_worth_is_both_tests_and_a_bound_at_the_floor_passes() -> None:
     mean, variance = np.array([0.0, 0.0, 1.0, 1.0]), np.array([4.0, 1.0, 1.0, 0.25])
     assert Worth(0.5, 2.0, 3.0).of(mean, variance).tolist() == [True, False, True, False]

@@ -23,9 +23,11 @@ from uncubed.actions import Box, Finite
 from uncubed.bandit import Bandit, Estimate
 from uncubed.beliefs import Belief, ExactBelief, Posterior, PosteriorGradient, ProjectedBelief, SketchedBelief
 from uncubed.budget import Budget, Decision
+from uncubed.candidates import Candidates
 from uncubed.certificate import Certificate
 from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import (
+    EvaluationError,
     FitWarning,
     InvalidInputError,
     JitterWarning,
@@ -38,9 +40,11 @@ from uncubed.errors import (
 )
 from uncubed.information import conditional_entropy, information_gain
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
+from uncubed.model import Lesson
 from uncubed.optimizer import Optimizer
-from uncubed.records import Failure, Promise, Suggestion, Trial
+from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
 from uncubed.rounds import Run
+from uncubed.run import Result, maximize, minimize
 
 __version__ = "0.1.0"
 
@@ -52,11 +56,13 @@ __all__ = [
     "Bool",
     "Box",
     "Budget",
+    "Candidates",
     "Categorical",
     "Certificate",
     "ConstantBeta",
     "Decision",
     "Estimate",
+    "EvaluationError",
     "ExactBelief",
     "ExpectedImprovement",
     "Failure",
@@ -67,10 +73,13 @@ __all__ = [
     "InvalidInputError",
     "JitterWarning",
     "Kernel",
+    "Lesson",
+    "Log",
     "LostValueWarning",
     "Matern12",
     "Matern32",
     "Matern52",
+    "Milestone",
     "MostProbableImprovement",
     "NotDifferentiableError",
     "NotPositiveDefiniteError",
@@ -82,6 +91,7 @@ __all__ = [
     "Promise",
     "PureExploitation",
     "PureExploration",
+    "Result",
     "Run",
     "ScaledBeta",
     "SketchedBelief",
@@ -97,5 +107,7 @@ __all__ = [
     "UpperConfidenceBound",
     "conditional_entropy",
     "information_gain",
+    "maximize",
+    "minimize",
     "register",
 ]

@@ -8,36 +8,97 @@ from numpy.typing import NDArray
 from uncubed._typing import Array
 
 _NEAR = 0.1  # of the cube's side: starts nearer than this are likely to climb one hill
+_FIRST_MOVE, _LONGEST_MOVE = 0.1, 0.5  # of the cube's side
+_STILL = 1e-5  # of the cube's side: shorter moves change no value that matters
+_TRIED = 4  # steps before a row is given up
+_HOPE = 4.0  # times what a row expects of its next step: what it may still gain; twice what a parabola gives
+_TINY = 1e-300
 
 
-def ascend(climb: Callable[[Array], tuple[Array, Array]], U: Array, steps: int) -> tuple[Array, Array]:
-    """Projected gradient ascent with Barzilai-Borwein steps, monotone, from every row at once.
+def ascend(
+    climb: Callable[[Array], tuple[Array, Array]], U: Array, steps: int, least: float = 0.0
+) -> tuple[Array, Array]:
+    """Projected quasi-Newton ascent (BFGS), monotone, from every row at once.
+
+    It ends when no row moves that may still become the best.
 
     Args:
         climb: values, shape (n,), and gradients, shape (n, d), at rows of the cube.
         U: where to start, shape (n, d).
         steps: at most.
+        least: gain of a step below which it is not made, in the units of the values.
 
     Returns:
         The rows reached and their values.
     """
     f, g = climb(U)
-    step = 0.1 / np.maximum(np.abs(g).max(axis=1), 1e-300)
-    for _ in range(steps):
-        trial = np.clip(U + step[:, None] * g, 0.0, 1.0)
+    hills, reach = _Hills(g), np.ones(len(U))
+    for step in range(steps):
+        trial = np.clip(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0, 1.0)
         move = trial - U
-        if np.abs(move).max() < 1e-7:  # of the widths: the value is then exact to rounding
+        gain = _dot(move, g)
+        moving = (np.abs(move).max(axis=1) >= _STILL) & (gain > least)
+        if step >= _TRIED:
+            moving &= f + _HOPE * gain >= f.max()
+        if not moving.any():
             break
         f_trial, g_trial = climb(trial)
         better = f_trial > f
-        bend = np.einsum("ij,ij->i", move, g - g_trial)  # positive where the value is concave on the move
-        length = np.einsum("ij,ij->i", move, move)
-        longer = np.where(bend > 1e-12 * length, length / np.maximum(bend, 1e-300), 4.0 * step)
-        step = np.where(better, longer, np.minimum(0.25 * step, longer))
+        concave = hills.learn(move, g - g_trial)
+        reach = np.where(better, np.where(concave, 1.0, 2.0 * reach), np.where(concave, 0.5, 0.25) * reach)
         U = np.where(better[:, None], trial, U)
         f, g = np.where(better, f_trial, f), np.where(better[:, None], g_trial, g)
-        step = np.minimum(step, 1.0 / np.maximum(np.abs(g).max(axis=1), 1e-300))  # further is outside the cube
     return U, f
+
+
+class _Hills:
+    """H at each row: the inverse of minus the Hessian there, as far as moves have shown it; shape (n, d, d)."""
+
+    def __init__(self, g: Array) -> None:
+        self._eye = np.eye(g.shape[1])
+        self._H = (_FIRST_MOVE / np.maximum(np.abs(g).max(axis=1), _TINY))[:, None, None] * self._eye
+        self._first = True
+
+    def summit(self, g: Array) -> Array:
+        """How far it is to the top, shape (n, d); along no coordinate without slope."""
+        return np.where(g == 0.0, 0.0, (self._H @ g[:, :, None])[:, :, 0])
+
+    def learn(self, s: Array, y: Array) -> NDArray[np.bool_]:
+        """Take in moves s after which the slope was less by y; where they showed a hill, not a hollow."""
+        bend, size = _dot(s, y), np.abs(y).max(axis=1)
+        concave: NDArray[np.bool_] = bend > np.maximum(1e-10 * np.abs(s).max(axis=1) * size, _TINY)
+        if self._first:
+            self._rescale(concave, bend, y, size)
+        inverse = np.where(concave, 1.0 / np.where(concave, bend, 1.0), 0.0)[:, None]
+        Hy = (self._H @ y[:, :, None])[:, :, 0]
+        half = 0.5 * (1.0 + inverse * _dot(y, Hy)[:, None]) * s - Hy
+        change = half[:, :, None] * (inverse * s)[:, None, :]
+        self._H += change + change.transpose(0, 2, 1)
+        return concave
+
+    def _rescale(self, concave: NDArray[np.bool_], bend: Array, y: Array, size: Array) -> None:
+        """Before the first update: curvature as on the first move, in all directions."""
+        unit = y / np.maximum(size, _TINY)[:, None]
+        scale = bend / np.maximum(size, _TINY) / np.maximum(_dot(unit, unit), _TINY) / np.maximum(size, _TINY)
+        self._H = np.where(concave, scale, self._H[:, 0, 0])[:, None, None] * self._eye
+        self._first = False
+
+
+def _inward(U: Array, g: Array) -> Array:
+    """The slope along which there is room."""
+    return np.where(np.where(g > 0.0, U < 1.0, U > 0.0), g, 0.0)
+
+
+def _shortened(move: Array, reach: Array) -> Array:
+    shortened: Array = (
+        move * (reach * np.minimum(1.0, _LONGEST_MOVE / np.maximum(np.abs(move).max(axis=1), _TINY)))[:, None]
+    )
+    return shortened
+
+
+def _dot(a: Array, b: Array) -> Array:
+    dots: Array = np.einsum("ij,ij->i", a, b)
+    return dots
 
 
 def spread(U: Array, scores: Array, n: int) -> NDArray[np.intp]:

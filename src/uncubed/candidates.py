@@ -1,21 +1,19 @@
 """A table to choose from, and the place of its rows in the unit cube."""
 
-from abc import ABC, abstractmethod
+import hashlib
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uncubed import _validation as check
-from uncubed._typing import Array
-from uncubed.dimensions import Categorical, is_missing, plain
+from uncubed._typing import Array, ArrayLike
+from uncubed.columns import column_of
 from uncubed.errors import InvalidInputError
+from uncubed.places import Places, Rows
 from uncubed.space import Params, check_names, groups_of, named, slices_of
-
-MOST_LABELS = 256
-"""Most different values in a column of candidates that are not numbers: each has a coordinate."""
 
 
 @final
@@ -23,7 +21,7 @@ class Candidates:
     """A table to choose a row from.
 
     Numbers are scaled to [0, 1] by the least and the largest of their column; a column of anything else is encoded as a
-    `Categorical` of the values in it. Rows may repeat.
+    `Categorical` of the values in it. Rows may repeat: those of the same coordinates count as the first of them.
 
     >>> table = Candidates([{"size": 10, "kind": "a"}, {"size": 30, "kind": "b"}, {"size": 20, "kind": "a"}])
     >>> table.X.tolist()
@@ -35,26 +33,55 @@ class Candidates:
         rows: a 2-d array, whose columns are named x0, x1, ...; a list of dicts; or a data frame.
 
     Attributes:
-        X: coordinates of the rows, shape (n, width).
+        names: of the columns.
         width: coordinates of a row.
         groups: the column that each coordinate belongs to, shape (width,).
+        numeric: the coordinates that are numbers, shape (width,).
     """
 
     def __init__(self, rows: Any) -> None:
-        self._columns = {name: _column(name, values) for name, values in _table(rows).items()}
+        self._columns = {name: column_of(name, values) for name, values in _table(rows).items()}
+        self.names = list(self._columns)
         widths = [column.width for column in self._columns.values()]
         self.width = sum(widths)
         self.groups = groups_of(widths)
-        self.X: Array = np.empty((len(rows), self.width))
-        for column, where in zip(self._columns.values(), slices_of(widths), strict=True):
-            self.X[:, where] = column.places()
-        self.X.flags.writeable = False
+        self.numeric = np.array([not column.labelled for column in self._columns.values()])[self.groups]
+        self._slices = slices_of(widths)
+        self._cells = np.column_stack([column.places() for column in self._columns.values()])
 
     def __repr__(self) -> str:
-        return f"Candidates({len(self)} rows of {', '.join(self._columns)})"
+        return f"Candidates({len(self)} rows of {', '.join(self.names)})"
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self._cells)
+
+    @property
+    def size(self) -> int:
+        """How many rows differ in their coordinates."""
+        return len(self.different)
+
+    @property
+    def different(self) -> Rows:
+        """The rows that have the coordinates of no row before them, shape (size,)."""
+        return self._places.different
+
+    @cached_property
+    def X(self) -> Array:  # noqa: N802  as in the formulas
+        """Coordinates of all rows, shape (n, width): much memory if rows and labels are many."""
+        X = self.at(np.arange(len(self)))
+        X.flags.writeable = False
+        return X
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names, kinds and values, labels by their `repr`: a study fits only the table it came from."""
+        digest = hashlib.sha256(str(len(self)).encode())
+        for name, column in self._columns.items():
+            digest.update(repr((name, column.kind())).encode())
+            digest.update(column.cells())
+        return digest.hexdigest()
+
+    # Rows
 
     def params(self, index: int) -> Params:
         """A row, by name."""
@@ -68,115 +95,76 @@ class Candidates:
             InvalidInputError: a name or a value is not of this table, or none of its rows is equal.
         """
         check_names("params", params, known=self._columns, needed=self._columns)
-        equal = np.logical_and.reduce([column.equal(params[name]) for name, column in self._columns.items()])
-        if not equal.any():
-            raise InvalidInputError(f"params: expected a row of the table, got {dict(params)!r}")
-        return int(equal.argmax())
+        place = np.array([column.place(params[name]) for name, column in self._columns.items()])
+        for row in self._places.rows(place).tolist():
+            # Numbers too near to each other for the scaling differ at one place.
+            if all(column.equal(params[name], row) for name, column in self._columns.items()):
+                return int(row)
+        raise InvalidInputError(f"params: expected a row of the table, got {dict(params)!r}")
 
+    def having(self, fixed: Mapping[str, Any]) -> NDArray[np.bool_]:
+        """Which rows have these values, shape (n,).
 
-class _Column(ABC):
-    """One column of a table."""
+        Raises:
+            InvalidInputError: a name or a value is not of this table, or no row has all of them.
+        """
+        check_names("fixed", fixed, known=self._columns, needed=())
+        has = np.ones(len(self), bool)
+        for name, value in fixed.items():
+            has &= self._columns[name].equal(value, slice(None))
+        if not has.any():
+            raise InvalidInputError(f"fixed: expected values of a row of the table, got {dict(fixed)!r}")
+        return has
 
-    def __init__(self, name: str, width: int) -> None:
-        self.name, self.width = name, width
+    # Coordinates
 
-    @abstractmethod
-    def places(self) -> Array:
-        """Coordinates of every row, shape (n, width)."""
+    def at(self, rows: Rows) -> Array:
+        """The coordinates of some rows, shape (m, width)."""
+        cells: Array = self._cells[rows]
+        if self.width == len(self._columns):
+            return cells
+        return np.hstack([column.coordinates(cells[:, j]) for j, column in enumerate(self._columns.values())])
 
-    @abstractmethod
-    def value(self, row: int) -> Any:
-        """What a row has."""
+    def encode(self, params: Mapping[str, Any]) -> Array:
+        """The coordinates of a row, shape (width,).
 
-    @abstractmethod
-    def equal(self, value: Any) -> NDArray[np.bool_]:
-        """Whether each row has this value, shape (n,)."""
+        Raises:
+            InvalidInputError: as `index`.
+        """
+        u: Array = self.at(np.array([self.index(params)]))[0]
+        return u
 
+    def decode(self, u: ArrayLike) -> Params:
+        """The first row at these coordinates, or nearest to them."""
+        return self.params(self.row(u))
 
-@final
-class _Numbers(_Column):
-    """Integers, or floats if one of them is."""
+    def row(self, u: ArrayLike) -> int:
+        """The number of the first row at these coordinates, or nearest to them."""
+        return int(self.nearest(check.point("u", u, self.width)[None, :])[0])
 
-    def __init__(self, name: str, values: NDArray[Any]) -> None:
-        super().__init__(name, 1)
-        self.values = values.astype(np.float64) + 0.0 if values.dtype.kind == "f" else values.copy()
-        wrong = ~(np.abs(self.values.astype(np.float64)) <= check.LARGEST)
-        if wrong.any():
-            check.real(_cell(int(wrong.argmax()), name), self.value(int(wrong.argmax())))
+    def snap(self, U: ArrayLike) -> Array:
+        """Rows of coordinates moved to the nearest of the table, shape (m, width)."""
+        return self.at(self.nearest(U))
 
-    def places(self) -> Array:
-        values = self.values.astype(np.float64)
-        low, high = values.min(), values.max()
-        places: Array = ((values - low) / (high - low if high > low else 1.0))[:, None]
-        return places
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """Coordinates of random rows, shape (n, width)."""
+        return self.at(self.different[rng.integers(self.size, size=n)])
 
-    def value(self, row: int) -> Any:
-        return self.values[row].item()
+    def nearest(self, U: ArrayLike) -> Rows:
+        """The first row at each of these coordinates, or nearest to them when labels are rounded, shape (m,)."""
+        return self._places.nearest(self._rounded(check.points("U", U, self.width)))
 
-    def equal(self, value: Any) -> NDArray[np.bool_]:
-        number = check.real(self.name, value)
-        equal: NDArray[np.bool_] = self.values == (int(value) if isinstance(value, Integral) else number)
-        return equal
+    def near(self, U: Array, n: int) -> Rows:
+        """Some of the nearest different rows of each, found quickly, shape (m, at most n)."""
+        return self._places.near(self._rounded(U), n)
 
+    def _rounded(self, U: Array) -> Array:
+        columns = zip(self._columns.values(), self._slices, strict=True)
+        return np.column_stack([column.rounded(U[:, where]) for column, where in columns])
 
-@final
-class _Labels(_Column):
-    """Anything else, by its place among the different values."""
-
-    def __init__(self, name: str, values: list[Any]) -> None:
-        keys = list(zip(map(type, values), values, strict=True))
-        try:
-            number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-        except TypeError as error:
-            raise InvalidInputError(f"{name}: expected numbers or values with a hash, got {error}") from error
-        self.labels = np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
-        different = [value for _, value in number]
-        self._check(name, different)
-        self.choice = Categorical(different)
-        super().__init__(name, self.choice.width)
-
-    def _check(self, name: str, different: list[Any]) -> None:
-        for i, value in enumerate(different):
-            if is_missing(value):
-                where = _cell(int((self.labels == i).argmax()), name)
-                raise InvalidInputError(f"{where}: expected a value, got {value!r}")
-        if len(different) > MOST_LABELS:
-            kinds = ", ".join(sorted({type(value).__name__ for value in different}))
-            raise InvalidInputError(
-                f"{name}: expected numbers, or at most {MOST_LABELS} different values, got {len(different)} ({kinds})"
-            )
-
-    def places(self) -> Array:
-        return self.choice.places(self.labels)
-
-    def value(self, row: int) -> Any:
-        return self.choice.choices[int(self.labels[row])]
-
-    def equal(self, value: Any) -> NDArray[np.bool_]:
-        equal: NDArray[np.bool_] = self.labels == self.choice.index(self.name, value)
-        return equal
-
-
-def _column(name: str, values: NDArray[Any] | list[Any]) -> _Column:
-    if not isinstance(values, np.ndarray):
-        return _listed(name, values)
-    if values.dtype.kind in "fiu":
-        return _Numbers(name, values)
-    if values.dtype.kind in "bOUST":
-        return _listed(name, values.tolist())
-    raise InvalidInputError(f"{name}: expected numbers, text, truth values or objects, got {values.dtype}")
-
-
-def _listed(name: str, values: list[Any]) -> _Column:
-    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
-        values = list(map(plain, values))
-    kinds = set(map(type, values))
-    if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
-        return _Labels(name, values)
-    numbers = np.array(values)
-    if numbers.dtype.kind == "O":  # beyond 64 bits, or fractions
-        numbers = np.array([check.real(_cell(row, name), value) for row, value in enumerate(values)])
-    return _Numbers(name, numbers)
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self._cells, [column.labelled for column in self._columns.values()])
 
 
 def _table(rows: Any) -> dict[str, Any]:
@@ -212,7 +200,3 @@ def _numbered(rows: Any) -> dict[str, Any]:
         got = f"{type(rows).__name__} of shape {raw.shape} and dtype {raw.dtype}"
         raise InvalidInputError(f"rows: expected a 2-d array, a list of dicts or a data frame, got {got}")
     return {f"x{j}": raw[:, j] for j in range(raw.shape[1])}
-
-
-def _cell(row: int, name: str) -> str:
-    return f"row {row}, column {name!r}"

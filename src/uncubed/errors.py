@@ -1,5 +1,7 @@
 """Every error and warning the library raises, by kind."""
 
+from typing import Any
+
 import numpy as np
 
 
@@ -25,6 +27,22 @@ class NotDifferentiableError(UncubedError):
 
 class StateError(UncubedError, ValueError):
     """A saved state that cannot be written or read: wrong version, wrong kind, or another action set."""
+
+
+class EvaluationError(UncubedError, RuntimeError):
+    """Evaluations cannot go on; what was told is kept.
+
+    Attributes:
+        optimizer: the `Optimizer`, with all that was told.
+    """
+
+    def __init__(self, message: str, optimizer: Any) -> None:
+        super().__init__(message)
+        self.optimizer = optimizer
+
+
+class NoValueError(UncubedError):
+    """A program was run and gave no value; the message says why."""
 
 
 class JitterWarning(UserWarning):

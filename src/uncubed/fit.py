@@ -6,7 +6,7 @@ O(M³ + G M²), and a fit holds G M²/2 numbers: 5 MB for M = 256 and G = 20.
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
 import numpy as np
@@ -61,16 +61,22 @@ class Observations:
     """What a likelihood needs: rows with repeats merged.
 
     Attributes:
-        X: distinct actions, shape (M, d).
+        X: actions, distinct but where their noise differs, shape (M, d).
         mean: of the values at each, shape (M,).
         count: how many values that is, shape (M,).
-        scatter: Σ (value - mean)² over all repeats.
+        scatter: Σ (value - mean)² over all repeats of learned noise.
+        noise: variance of one value's noise where it was given, shape (M,); NaN, as in all rows unless given, where it
+            is the one to be learned.
     """
 
     X: Array
     mean: Array
     count: Array
     scatter: float
+    noise: Array = field(default_factory=lambda: np.array(np.nan))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", np.broadcast_to(self.noise, self.mean.shape))
 
 
 @final
@@ -109,7 +115,7 @@ def fit(
     Args:
         kernel: where to start; its class and whether it is ARD are kept.
         noise_variance: where to start.
-        data: what to explain.
+        data: what to explain. Where all its noise is given, the one learned is what the prior makes most probable.
         groups: coordinates that share a length-scale have the same number, shape (d,); all their own unless given.
         priors: on the logarithms.
         known_noise: leave the noise as it is.
@@ -198,8 +204,10 @@ class _Problem:
 class Likelihood:
     """log p(values) of merged rows, with its gradient: that of `ExactBelief`, but for many kernels in turn.
 
+    The scatter of rows whose noise was given changes nothing that is learned, and is left out.
+
     Args:
-        data: the values, at M ≥ 2 distinct actions.
+        data: the values, in M ≥ 2 rows.
         groups: the length-scale of each coordinate, numbers below G, shape (d,).
     """
 
@@ -224,20 +232,22 @@ class Likelihood:
             NotPositiveDefiniteError: no jitter helps, or it is not a number: in no case of finite data.
         """
         y, n, v = self.data.mean, self.data.count, kernel.variance
+        learned = np.isnan(self.data.noise)
+        own = np.where(learned, noise, self.data.noise)  # variance of one value's noise, by row
         precision = scales**-2.0
         r2 = precision @ self.squares
         slope = kernel.slope(r2.copy())
         K = kernel.at(r2)
-        L = _factor(K, v + noise / n)
+        L = _factor(K, v + own / n)
         alpha = dpotrs(L, y, lower=1)[0]
         value = -0.5 * float(y @ alpha) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n.size * math.log(2 * math.pi)
-        spare, scatter = float(n.sum()) - n.size, self.data.scatter
-        value -= 0.5 * (spare * math.log(2 * math.pi * noise) + float(np.log(n).sum()) + scatter / noise)
+        spare, scatter = n - 1.0, self.data.scatter
+        value -= 0.5 * (float(spare @ np.log(2 * math.pi * own)) + float(np.log(n).sum()) + scatter / noise)
         B = np.outer(alpha, alpha) - dpotri(L, lower=1)[0].T
         on, off = np.diagonal(B), squareform(B, checks=False)
         by_scale = -2.0 * v * precision * (self.squares @ (off * slope))
         by_variance = float(off @ K) + 0.5 * v * float(on.sum())
-        by_noise = 0.5 * (float(on @ (noise / n)) - spare + scatter / noise)
+        by_noise = 0.5 * (float((on * (noise / n) - spare)[learned].sum()) + scatter / noise)
         gradient = np.append(by_scale, [by_variance, by_noise])
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             raise NotPositiveDefiniteError(f"log likelihood: expected a number, got {value}")

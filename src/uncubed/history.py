@@ -1,9 +1,11 @@
 """Everything that was told, with repeats merged beside it."""
 
 import heapq
+import math
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncubed._typing import Array
 from uncubed.fit import Observations
@@ -21,10 +23,24 @@ class History:
     """
 
     def __init__(self, dimension: int) -> None:
-        self._X, self._values = np.empty((16, dimension)), np.empty(16)
-        self._rows: dict[bytes, list[float]] = {}  # count, mean and scatter of the values at each distinct action
+        self.dimension = dimension
+        self._table = np.empty(
+            16,
+            dtype=[
+                ("action", float, (dimension,)),
+                ("value", float),
+                ("noise", float),
+                ("nats", np.float32),
+                ("model_order", np.int32),
+                ("imputed", bool),
+            ],
+        )
+        # Of the values at each distinct action: count, mean and scatter of those whose noise is not known, then the
+        # precision and the mean of those whose noise is.
+        self._rows: dict[bytes, list[float]] = {}
         self._best: list[tuple[float, int]] = []  # a heap of the largest values and their places
-        self._length = 0
+        self._real: NDArray[np.intp] = np.empty(0, np.intp)
+        self._length = self._imputed = 0
 
     def __len__(self) -> int:
         return self._length
@@ -37,46 +53,98 @@ class History:
     @property
     def actions(self) -> Array:
         """Shape (n, d)."""
-        return self._X[: self._length]
+        return self._column("action")
 
     @property
     def values(self) -> Array:
         """In the objective's units, shape (n,)."""
-        return self._values[: self._length]
+        return self._column("value")
 
-    def add(self, action: Array, value: float) -> None:
+    @property
+    def noises(self) -> Array:
+        """Noise variance of each value, NaN where it is not known, shape (n,)."""
+        return self._column("noise")
+
+    @property
+    def nats(self) -> NDArray[np.float32]:
+        """Information that each value gave, shape (n,)."""
+        return self._table["nats"][: self._length]
+
+    @property
+    def model_orders(self) -> NDArray[np.int32]:
+        """Atoms of the model after each value, shape (n,)."""
+        return self._table["model_order"][: self._length]
+
+    @property
+    def real(self) -> NDArray[np.intp]:
+        """Places of the values that were told, not made up for a failure."""
+        if len(self._real) + self._imputed != self._length:
+            self._real = np.flatnonzero(~self._table["imputed"][: self._length])
+        return self._real
+
+    def add(
+        self,
+        action: Array,
+        value: float,
+        *,
+        noise: float = math.nan,
+        nats: float = 0.0,
+        model_order: int = 0,
+        imputed: bool = False,
+    ) -> None:
         """Write down one value."""
-        if self._length == len(self._values):
-            self._X = np.vstack([self._X, np.empty_like(self._X)])
-            self._values = np.concatenate([self._values, np.empty_like(self._values)])
-        self._X[self._length], self._values[self._length] = action, value
+        if self._length == len(self._table):
+            self._table = np.concatenate([self._table, np.empty_like(self._table)])
+        self._table[self._length] = (action, value, noise, nats, model_order, imputed)
         self._remember(value)
         self._length += 1
-        self._merge(action, value)
+        self._imputed += imputed
+        self._merge(action, value, noise)
 
     @property
     def best(self) -> Array:
         """Actions of the `CONTENDERS` largest values, the largest first, shape (n, d)."""
-        return self._X[[-place for _, place in sorted(self._best, reverse=True)]]
+        return self.actions[[-place for _, place in sorted(self._best, reverse=True)]]
 
     def __contains__(self, action: Array) -> bool:
         return action.tobytes() in self._rows
 
     def all_rows(self) -> Array:
         """The distinct actions in the order they first came, shape (m, d)."""
-        return np.frombuffer(b"".join(self._rows)).reshape(len(self._rows), self._X.shape[1])
+        return np.frombuffer(b"".join(self._rows)).reshape(len(self._rows), self.dimension)
 
     def observations(self, X: Array) -> Observations:
         """What was seen at these actions, each told before, shape (m, d)."""
-        count, mean, scatter = np.array([self._rows[x.tobytes()] for x in X]).reshape(len(X), 3).T
-        return Observations(X, mean, count, float(scatter.sum()))
+        merged = np.array([self._rows[x.tobytes()] for x in X]).reshape(len(X), 5)
+        count, mean, scatter, precision, known_mean = merged.T
+        unknown, known = count > 0.0, precision > 0.0
+        return Observations(
+            np.vstack([X[unknown], X[known]]),
+            np.append(mean[unknown], known_mean[known]),
+            np.append(count[unknown], np.ones(known.sum())),
+            float(scatter.sum()),
+            np.append(np.full(unknown.sum(), math.nan), 1.0 / precision[known]),
+        )
+
+    def mean_at(self, action: Array) -> float:
+        """The mean of the values told there; of those whose noise is known, if there are any."""
+        _, mean, _, precision, known_mean = self._rows[action.tobytes()]
+        return known_mean if precision > 0.0 else mean
+
+    def _column(self, name: str) -> Array:
+        column: Array = self._table[name][: self._length]
+        return column
 
     def _remember(self, value: float) -> None:
         entry = (value, -self._length)  # of equal values the first
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
-    def _merge(self, action: Array, value: float) -> None:
-        row = self._rows.setdefault(action.tobytes(), [0.0, 0.0, 0.0])
+    def _merge(self, action: Array, value: float, noise: float) -> None:
+        row = self._rows.setdefault(action.tobytes(), [0.0, 0.0, 0.0, 0.0, 0.0])
+        if noise > 0.0:
+            row[3] += 1.0 / noise
+            row[4] += (value - row[4]) / (noise * row[3])
+            return
         row[0] += 1.0
         change = value - row[1]
         row[1] += change / row[0]

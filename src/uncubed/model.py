@@ -8,11 +8,12 @@ old one serves. The schedule counts values and never looks at a clock, so that a
 import math
 import warnings
 from dataclasses import replace
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uncubed import _state
 from uncubed._typing import Array
 from uncubed.beliefs import ProjectedBelief
 from uncubed.errors import FitWarning
@@ -24,8 +25,14 @@ from uncubed.kernels import Kernel, Matern52
 FIT_ROWS = 256
 """Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
 
+MANY_ROWS = 128
+"""Rows from which a fit starts from fewer places."""
+
 REPLAYED = 512
 """Past values that a fresh belief takes in per value told."""
+
+REFRESHED = 512
+"""Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
 FARTHEST = 8.0
 """Robust standard deviations from the centre beyond which a value is clipped."""
@@ -87,43 +94,104 @@ class Model:
         self.scaling = Scaling()
         self.belief: ProjectedBelief = self._fresh()
         self.history = History(d)
+        self.fits = 0
+        """Fits whose belief came to serve."""
         self._next_fit = 1
+        self._since_refresh = 0
         self._filling: _Filling | None = None
         self._rng = np.random.default_rng(seed)
 
-    def tell(self, action: Array, value: float) -> Lesson:
-        """Learn one value, in the objective's units."""
-        self.history.add(action, value)
-        lesson = self._learn(action, value)
-        self._advance()
+    def tell(self, action: Array, value: float, noise: float | None = None) -> Lesson:
+        """Learn one value and the variance of its noise where that is known, in the objective's units."""
+        lesson = self.lesson(action, value, noise)
+        self.learn(action, value, noise, lesson)
         return lesson
 
-    def tell_many(self, X: Array, values: Array) -> None:
-        """Learn many at once: one fit, and one pass over the history."""
-        for action, value in zip(X, values.tolist(), strict=True):
-            self.history.add(action, value)
+    def lesson(self, action: Array, value: float, noise: float | None = None) -> Lesson:
+        """What a value would teach; nothing changes."""
+        belief = self.belief
+        kept = belief.would_keep(action)
+        variance = float(belief.predict(action[None, :]).variance[0])
+        assumed = belief.noise_variance if noise is None else noise / self.scaling.spread**2
+        return Lesson(
+            kept,
+            information_gain(variance, assumed),
+            min(belief.distinct + kept, self.max_model_order),
+            abs(float(self.scaling.scaled(np.array([value]))[0])) == FARTHEST,
+        )
+
+    def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False) -> None:
+        """Learn one value, of which this is the lesson."""
+        self.write_down(action, value, noise, lesson, imputed=imputed)
+        belief = self.belief
+        scaled = float(self.scaling.scaled(np.array([value]))[0])
+        belief.update(action, scaled, noise_variance=None if noise is None else noise / self.scaling.spread**2)
+        if belief.distinct > self.max_model_order:
+            belief.evict()
+        self._advance()
+
+    def write_down(
+        self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False
+    ) -> None:
+        """Enter a value in the history and learn nothing from it: a state to be restored knows it already."""
+        self.history.add(
+            action,
+            value,
+            noise=math.nan if noise is None else noise,
+            nats=lesson.nats,
+            model_order=lesson.model_order,
+            imputed=imputed,
+        )
+
+    def tell_many(self, X: Array, values: Array, noises: Array | None = None) -> None:
+        """Learn many at once: one fit, and one pass over the history; noise is NaN where it is not known."""
+        self.write_down_many(X, values, noises)
         self._refit()
         self._fill(len(self.history))
+        self._settle(len(X))
+
+    def write_down_many(self, X: Array, values: Array, noises: Array | None = None) -> None:
+        """Enter values in the history and learn nothing from them."""
+        noises = np.full(len(X), math.nan) if noises is None else noises
+        before = int(self.history.model_orders[-1]) if len(self.history) else 0
+        for action, value, noise in zip(X, values.tolist(), noises.tolist(), strict=True):
+            self.history.add(action, value, noise=noise, nats=math.nan, model_order=before)
 
     @property
     def clipped(self) -> int:
         """Values that lie too far out to be taken at their word."""
         return int((np.abs(self.scaling.scaled(self.history.values)) == FARTHEST).sum())
 
-    def _learn(self, action: Array, value: float) -> Lesson:
-        belief, before = self.belief, self.belief.distinct
-        variance = float(belief.predict(action[None, :]).variance[0])
-        scaled = float(self.scaling.scaled(np.array([value]))[0])
-        belief.update(action, scaled)
-        kept = belief.distinct > before
-        if belief.distinct > self.max_model_order:
-            belief.evict()
-        return Lesson(
-            kept,
-            information_gain(variance, belief.noise_variance),
-            belief.distinct,
-            abs(scaled) == FARTHEST,
-        )
+    # On disk
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was updated has just been computed afresh, so that `state` is all there is to know.
+
+        It comes at counts, so that a study is the same whether it was saved on the way or not.
+        """
+        return self._since_refresh == 0
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs beside the history, as JSON values; only of a settled model."""
+        return {
+            "kernel": _state.encode(self.belief.kernel),
+            "belief": self.belief.state(),
+            "scaling": list(self.scaling),
+            "next_fit": self._next_fit,
+            "fits": self.fits,
+            "generator": self._rng.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become the model that gave this state; the history must be that of then."""
+        self.kernel = _state.decode(state["kernel"])
+        self.belief = ProjectedBelief.restore(self.kernel, state["belief"])
+        self.noise_variance = self.belief.noise_variance
+        self.scaling = Scaling(*state["scaling"])
+        self._next_fit, self.fits = state["next_fit"], state["fits"]
+        self._rng.bit_generator.state = state["generator"]
+        self._filling, self._since_refresh = None, 0
 
     # Fits
 
@@ -133,6 +201,13 @@ class Model:
             self._refit()
         if self._filling is not None:
             self._fill(REPLAYED)
+        self._settle(1)
+
+    def _settle(self, more: int) -> None:
+        self._since_refresh += more
+        if self._since_refresh >= REFRESHED and self._filling is None:
+            self.belief.refresh()
+            self._since_refresh = 0
 
     def _refit(self) -> None:
         n = len(self.history)
@@ -143,15 +218,28 @@ class Model:
         self._filling = _Filling(self._fresh(), scaling, self._order(), 0)
 
     def _fit(self, scaling: Scaling) -> Fit:
-        rows = self.history.all_rows() if self.history.distinct <= FIT_ROWS else self.belief.dictionary[:FIT_ROWS]
-        seen = self.history.observations(rows)
-        data = replace(seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / scaling.spread**2)
+        rows = self._fit_rows()
+        seen, unit = self.history.observations(rows), scaling.spread**2
+        data = replace(seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / unit, noise=seen.noise / unit)
         known = self.known_noise is not None
-        noise = (self.known_noise or 0.0) / scaling.spread**2 if known else self.noise_variance
-        found = fit(self.kernel, noise, data, groups=self.groups, known_noise=known, rng=self._rng)
+        noise = (self.known_noise or 0.0) / unit if known else self.noise_variance
+        # From a fitted start further ones found nothing better where rows are many, and there they cost most.
+        starts = 2 if len(rows) < MANY_ROWS else 1
+        found = fit(self.kernel, noise, data, groups=self.groups, known_noise=known, starts=starts, rng=self._rng)
         if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
+
+    def _fit_rows(self) -> Array:
+        """What is fitted to: all, or the atoms and as many others as there is room for, evenly from the history."""
+        rows = self.history.all_rows()
+        if len(rows) <= FIT_ROWS:
+            return rows
+        atoms = self.belief.dictionary[:FIT_ROWS]
+        others = rows[np.linspace(0, len(rows) - 1, FIT_ROWS).astype(int)]
+        both = np.vstack([atoms, others])
+        first = np.sort(np.unique(both, axis=0, return_index=True)[1])
+        return both[first[:FIT_ROWS]]
 
     def _order(self) -> NDArray[np.intp]:
         """In which to take in the past: as it came, or if it is more than the model holds, the best in between."""
@@ -174,12 +262,14 @@ class Model:
             return
         belief, n = filling.belief, len(self.history)
         order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
-        scaled = filling.scaling.scaled(self.history.values[order]).tolist()
-        for action, value in zip(self.history.actions[order], scaled, strict=True):
-            (belief.update if belief.distinct < self.max_model_order else belief.absorb)(action, value)
+        scaled = filling.scaling.scaled(self.history.values[order])
+        given = self.history.noises[order] / filling.scaling.spread**2
+        noises = np.where(given > 0.0, given, belief.noise_variance)
+        belief.update_many(self.history.actions[order], scaled, noises, max_model_order=self.max_model_order)
         self._filling = filling._replace(done=filling.done + len(order))
         if self._filling.done == n:
             self.belief, self.scaling, self._filling = belief, filling.scaling, None
+            self.fits += 1
 
     def _fresh(self) -> ProjectedBelief:
         return ProjectedBelief(self.kernel, self.noise_variance)

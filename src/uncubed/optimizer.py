@@ -1,43 +1,33 @@
 """Ask and tell: the search for the best of a costly function."""
 
 import math
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, final, overload
+from pathlib import Path
+from typing import Any, Self, final, overload
 
 import numpy as np
 
 from uncubed import _validation as check
+from uncubed import events
+from uncubed._html import html
 from uncubed._typing import Array
-from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling, UpperConfidenceBound
-from uncubed.actions import Box, finite_beta, shifted, sobol
-from uncubed.beliefs import Belief
+from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling
+from uncubed.beliefs import Belief, Posterior
+from uncubed.book import NO_LESSON, Book
 from uncubed.budget import Budget, decide
-from uncubed.certificate import BOX_EVENTS
-from uncubed.errors import InvalidInputError, UnknownDecisionError
+from uncubed.candidates import Candidates
+from uncubed.errors import InvalidInputError, StateError, UnknownDecisionError
+from uncubed.journal import Journal
 from uncubed.kernels import Kernel
 from uncubed.model import Lesson, Model
-from uncubed.records import Failure, Promise, Suggestion, Trial
-from uncubed.search import Held, Search, Worth
+from uncubed.proposer import Proposer
+from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
 from uncubed.space import Params, Space
 
 DEFAULT_EPSILON = 0.5 * math.log(1.3)
 """Least information worth an evaluation: the variance must exceed 0.3 of the noise's."""
-
-_NEAR = 32  # of the best points told, around which is searched
-
-
-class _Contenders(NamedTuple):
-    """Points told, the best believed first, with their posterior."""
-
-    rows: Array
-    mean: Array
-    variance: Array
-
-    @property
-    def near(self) -> Array:
-        """Places to search around."""
-        return self.rows[:_NEAR]
 
 
 @final
@@ -53,21 +43,24 @@ class Optimizer:
     0.3
 
     Args:
-        space: parameters by name.
+        space: parameters by name, or a table of `Candidates`.
         direction: "maximize" or "minimize".
         acquisition: how suggestions are chosen; expected improvement unless given.
         budget: which of them are worth an evaluation.
         kernel: where the fit starts, and its class.
-        noise_variance: of a value, where it is known.
+        noise_variance: of a value, where it is known and the same for all.
         constraints: functions of the params; a point is tried only if all say True.
         max_model_order: atoms of the model at most, which bounds the time of a suggestion.
         delta: failure probability of what is certified.
         seed: of everything random.
+        tolerance: it is done when what is recommended is certified to be so near the best, in the objective's units.
+        evaluations: it is done after so many, failures included.
+        journal: a new file in which everything is written down, so that `resume` can go on from there.
     """
 
     def __init__(
         self,
-        space: Mapping[str, Any],
+        space: Mapping[str, Any] | Candidates,
         *,
         direction: str = "maximize",
         acquisition: Acquisition | None = None,
@@ -78,32 +71,46 @@ class Optimizer:
         max_model_order: int = 256,
         delta: float = 0.1,
         seed: int | None = None,
+        tolerance: float | None = None,
+        evaluations: int | None = None,
+        journal: str | Path | None = None,
     ) -> None:
-        self.space = Space(space)
+        self.space = space if isinstance(space, Candidates) else Space(space)
         self.direction = _direction(direction)
         self.acquisition: Acquisition = _acquisition(acquisition)
         self.budget: Budget = check.kind("budget", budget or Budget.constant(DEFAULT_EPSILON), Budget)
+        self.kernel = kernel
+        self.noise_variance = None if noise_variance is None else check.positive("noise_variance", noise_variance)
         self.constraints = _functions(constraints)
+        self.max_model_order = check.count("max_model_order", self.budget.max_model_order or max_model_order)
         self.delta = check.probability("delta", delta)
-        self._sign = 1.0 if direction == "maximize" else -1.0
-        self._rng = np.random.default_rng(None if seed is None else check.count("seed", seed, least=0))
+        self.seed = np.random.SeedSequence().entropy if seed is None else check.count("seed", seed, least=0)
+        self.tolerance = None if tolerance is None else check.positive("tolerance", tolerance)
+        self.most_evaluations = None if evaluations is None else check.count("evaluations", evaluations)
+        self._rng = np.random.default_rng(self.seed)
         self._model = Model(
             self.space.groups,
-            noise_variance=None if noise_variance is None else check.positive("noise_variance", noise_variance),
+            noise_variance=self.noise_variance,
             kernel=kernel,
-            max_model_order=check.count("max_model_order", max_model_order),
+            max_model_order=self.max_model_order,
             seed=int(self._rng.integers(2**32)),
         )
-        self._search = Search(self.space)
-        self._box = Box(np.zeros(self.space.width), np.ones(self.space.width))
-        self._first = self._design(min(4 + 2 * len(self.space.dimensions), 20))
-        self._queue: list[Params] = []
-        self._pending: dict[int, Suggestion] = {}
-        self.failures: list[Failure] = []
-        self._failed: set[bytes] = set()  # actions that never gave a value
-        self._unplaced: list[Array] = []  # actions that failed before anything was told
-        self._known: _Contenders | None = None  # None when out of date
-        self._asked = 0
+        self._proposer = Proposer(
+            self.space,
+            self._model,
+            acquisition=self.acquisition,
+            budget=self.budget,
+            constraints=self.constraints,
+            delta=self.delta,
+            rng=self._rng,
+        )
+        self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
+        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
+        self._noted = 0  # the model's fits, when the last milestone was noted
+        self._identity, self._written = uuid.uuid4().hex, 0
+        self._journal: Journal | None = None
+        if journal is not None:
+            self._begin(Path(journal))
 
     # Asking and telling
 
@@ -123,233 +130,350 @@ class Optimizer:
             n: how many at once, as a list; one by itself unless given.
             fixed: parameters to hold at these values.
         """
-        held = self._held(fixed or {})
-        return self._suggest(held) if n is None else [self._suggest(held) for _ in range(check.count("n", n))]
+        self._book.check()
+        fixed = check.kind("fixed", {} if fixed is None else fixed, Mapping)
+        self._proposer.hold(fixed)
+        return self._suggest(fixed) if n is None else [self._suggest(fixed) for _ in range(check.count("n", n))]
 
-    def tell(self, what: Suggestion | Mapping[str, Any], value: float) -> Lesson:
-        """Learn a value, of a suggestion or of any point of the space; what it taught."""
-        action, number = self._action(what), check.real("value", value)
-        lesson = self._model.tell(action, self._sign * number)
-        self._known = None
-        self._failed.discard(action.tobytes())
-        if isinstance(what, Suggestion):
-            del self._pending[what.id]
-        self._place_failures()
+    def tell(self, what: Suggestion | Mapping[str, Any], value: float, noise_variance: float | None = None) -> Lesson:
+        """Learn a value, of a suggestion or of any point of the space; what it taught.
+
+        Args:
+            what: where it was observed.
+            value: in the objective's units; one that is not finite is a failure.
+            noise_variance: of this value, where it is known.
+        """
+        id, action = self._resolve(what)
+        if _is_not_finite(value):
+            self._fail(id, action, f"the value was {float(value)}")
+            return NO_LESSON._replace(model_order=self.model_order)
+        number = check.real("value", value)
+        noise = None if noise_variance is None else check.positive("noise_variance", noise_variance)
+        lesson = self._model.lesson(action, self._book.sign * number, noise)
+        taught = {"nats": lesson.nats, "model_order": lesson.model_order}
+        self._write(lambda: {"event": "tell", **self._where(id, action), "value": number, "noise": noise, **taught})
+        self._book.tell(id, action, number, noise, lesson)
+        self._after()
         return lesson
 
-    def tell_many(self, rows: Sequence[Mapping[str, Any]], values: Sequence[float]) -> None:
-        """Learn past values at once: one fit, and linear time."""
-        X = np.array([self.space.encode(row) for row in rows]).reshape(len(rows), self.space.width)
-        numbers = np.array([check.real("value", value) for value in values])
-        if len(X) != len(numbers):
-            raise InvalidInputError(f"values: expected {len(X)}, one per row, got {len(numbers)}")
-        if len(X):
-            self._model.tell_many(X, self._sign * numbers)
-            self._known = None
-            self._place_failures()
+    def tell_many(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        values: Sequence[float],
+        noise_variances: Sequence[float] | None = None,
+    ) -> None:
+        """Learn past values at once: one fit, and linear time. Values that are not finite are failures."""
+        self._book.check()
+        X, numbers = self._encoded(rows), np.array([_number("value", value) for value in values])
+        noises = np.full(len(X), math.nan)
+        if noise_variances is not None:
+            noises = np.array([check.positive("noise_variances", noise) for noise in noise_variances])
+        for name, column in (("values", numbers), ("noise_variances", noises)):
+            if len(column) != len(X):
+                raise InvalidInputError(f"{name}: expected {len(X)}, one per row, got {len(column)}")
+        good = np.isfinite(numbers)
+        if good.any():
+            told = X[good], numbers[good], noises[good]
+            self._write(lambda: events.encode_tell_many(self.space, *told))
+            self._book.tell_many(*told)
+            self._after()
+        for action, value in zip(X[~good], numbers[~good].tolist(), strict=True):
+            self._fail(None, action, f"the value was {value}")
 
     def fail(self, what: Suggestion | Mapping[str, Any], reason: str) -> None:
         """Say that an evaluation gave no value: a crash, NaN, a time-out.
 
         The model takes it for a value as bad as the worst told, so that the search stays away from there.
         """
-        action = self._action(what)
-        self.failures.append(Failure(self.space.decode(action), str(reason)))
-        self._unplaced.append(action)
-        if action not in self._model.history:
-            self._failed.add(action.tobytes())
-        if isinstance(what, Suggestion):
-            del self._pending[what.id]
-        self._place_failures()
+        self._fail(*self._resolve(what), str(reason))
+
+    def cancel(self, suggestion: Suggestion) -> None:
+        """Say that a value will not come, for no fault of the point: nothing is learned."""
+        id, _ = self._resolve(check.kind("suggestion", suggestion, Suggestion))
+        self._write(lambda: {"event": "cancel", "id": id})
+        del self._book.pending[suggestion.id]
+        self._foreseen = None
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Try this point next."""
-        self._queue.append(self.space.decode(self.space.encode(params)))
+        self._book.check()
+        action = self.space.encode(params)
+        self._write(lambda: {"event": "enqueue", **events.encode_point(self.space, action)})
+        self._book.queue.append(action)
+
+    # What is known
 
     @property
     def pending(self) -> Mapping[int, Suggestion]:
         """Suggestions whose values are awaited, by id."""
-        return dict(self._pending)
+        return dict(self._book.pending)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Evaluations that gave no value."""
+        return list(self._book.failures)
+
+    @property
+    def milestones(self) -> list[Milestone]:
+        """How far it was, at numbers of evaluations that grow geometrically."""
+        return list(self._book.milestones)
+
+    @property
+    def evaluations(self) -> int:
+        """Values told, and failures."""
+        return self._book.evaluations
+
+    @property
+    def model_order(self) -> int:
+        """Atoms of the model."""
+        return self._model.belief.distinct
+
+    @property
+    def log(self) -> Log:
+        """What was told, in the order it came; `params` says where."""
+        history = self._model.history
+        real = history.real
+        return Log(self._book.sign * history.values[real], history.nats[real], history.model_orders[real])
+
+    def params(self, index: int) -> Params:
+        """The point of an entry of the log."""
+        history = self._model.history
+        return self.space.decode(history.actions[history.real[check.index("index", index, self._book.told)]])
+
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
+        """Mean and variance of the objective at these points, in its units."""
+        mean, variance = self._model.belief.predict(self._encoded(rows))
+        centre, spread = self._model.scaling
+        return Posterior(self._book.sign * (centre + spread * mean), spread**2 * variance)
+
+    def importance(self) -> dict[str, float]:
+        """How much each parameter matters: inverse length-scales, as fractions of their sum."""
+        scales = np.broadcast_to(self._model.belief.kernel.length_scale, (self.space.width,))
+        first = np.unique(self.space.groups, return_index=True)[1]
+        inverse = 1.0 / scales[first]
+        return dict(zip(self.space.names, (inverse / inverse.sum()).tolist(), strict=True))
 
     @property
     def best(self) -> Trial:
         """The point told with the largest posterior mean: not the luckiest value."""
-        rows, mean, variance = self._contenders()
-        k = next((k for k, row in enumerate(rows) if row.tobytes() not in self._failed), None)
+        rows, mean, variance = self._proposer.contenders()
+        k = next((k for k, row in enumerate(rows) if not self._book.gave_no_value(row)), None)
         if k is None:
             raise InvalidInputError("best: expected at least one value told, got none yet")
-        scaling = self._model.scaling
-        seen = self._model.history.observations(rows[k : k + 1])
-        believed = scaling.centre + scaling.spread * float(mean[k])
-        std = scaling.spread * math.sqrt(float(variance[k]))
-        return Trial(self.space.decode(rows[k]), self._sign * float(seen.mean[0]), self._sign * believed, std)
+        value = self._book.sign * self._model.history.mean_at(rows[k])
+        return self._trial(rows[k], value, mean[k], variance[k])
 
     @property
     def done(self) -> str | None:
-        """Why nothing more is worth trying; None while something is.
+        """Why nothing more is to be tried; None while something is.
 
-        On continuous and on large discrete spaces this is up to the search, which may miss a narrow peak. To look does
-        not change what is suggested next: the search draws from a copy of the generator.
+        On continuous and on large discrete spaces this is up to the search, which may miss a narrow peak. While
+        suggestions are pending it is about what more to ask, as if their values had come as expected. To look does not
+        change what is suggested next.
         """
-        if len(self._model.history) < len(self._first) or self._pending:
+        if self.most_evaluations is not None and self.evaluations >= self.most_evaluations:
+            return f"{self.evaluations} evaluations were made"
+        if not self._book.told or self._book.tried < len(self._proposer.first) or self._book.queue:
             return None
-        found = self._find(self._model.belief, self._held({}), self._worth(), deepcopy(self._rng))
-        return None if found is not None else "nothing informative is left that could be the best"
+        if self.tolerance is not None and (gap := self._gap_within(self.tolerance)) is not None:
+            return f"the certified gap, {gap:.4g}, is within the tolerance, {self.tolerance:g}"
+        return None if self._foresee() is not None else "nothing informative is left that could be the best"
 
     def certificate(self) -> Promise:
-        """How far from the best the best point can still be."""
-        best, belief, scaling = self.best, self._model.belief, self._model.scaling
-        width = self._width()
-        bound = UpperConfidenceBound()
-        top = self._search.maximise(
-            bound,
-            width,
-            belief,
-            deepcopy(self._rng),
-            near=self._contenders().near,
-            worth=Worth(),
-            admissible=self._allowed,
+        """How far from the best one can still be; of a table every row is looked at."""
+        return self._promise(whole=True)
+
+    def _gap_within(self, tolerance: float) -> float | None:
+        # What a search finds is at most what is there: where that is too much, no table need be looked at whole.
+        if self._promise(whole=False).gap > tolerance:
+            return None
+        gap = self.certificate().gap
+        return gap if gap <= tolerance else None
+
+    def _promise(self, *, whole: bool) -> Promise:
+        best, spread = self.best, self._model.scaling.spread
+        recommended, lower, upper, width = self._proposer.bounds(deepcopy(self._rng), whole=whole)
+        mean, variance = self._model.belief.predict(recommended[None, :])
+        told = self._model.history.mean_at(recommended) if recommended in self._model.history else math.nan
+        best_lower = (self._book.sign * best.mean - self._model.scaling.centre - width * best.std) / spread
+        return Promise(
+            recommended=self._trial(recommended, self._book.sign * told, mean[0], variance[0]),
+            gap=spread * (upper - lower),
+            best=best,
+            best_gap=spread * (upper - best_lower),
+            delta=self.delta,
+            caveats=self._caveats(),
         )
-        lower = (self._sign * best.mean - scaling.centre) / scaling.spread - width * best.std / scaling.spread
-        upper = lower if top is None else max(top.score, lower + 2.0 * width * best.std / scaling.spread)
-        return Promise(best, scaling.spread * (upper - lower), self.delta, self._caveats())
+
+    def __repr__(self) -> str:
+        what = f"{self.direction} over {', '.join(self.space.names)}"
+        return f"Optimizer({what}): {self.evaluations} evaluations, {self.model_order} atoms"
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+    # On disk
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | Path,
+        *,
+        space: Candidates | None = None,
+        constraints: Sequence[Callable[[Params], bool]] = (),
+        read_only: bool = False,
+    ) -> Self:
+        """Go on with the study of a journal, exactly as if it had not been interrupted.
+
+        Args:
+            path: the journal.
+            space: the table, if the study chooses from one: a journal knows it by its digest only.
+            constraints: the same functions as before, which a journal cannot hold.
+            read_only: only look: what the result is told is not written, and another process may go on writing.
+
+        Raises:
+            StateError: it is not a study, of another version, or somebody is writing it.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise StateError(f"{path}: expected the journal of a study, got no file")
+        journal = None if read_only else Journal(path)
+        try:
+            header = events.read_header(path)
+            opt = cls(**events.options(header, space, constraints))
+            opt._identity = header["id"]
+            opt._written = events.replay(path, header, opt._book, opt.space, opt._rng)
+        except BaseException:
+            if journal is not None:
+                journal.close()
+            raise
+        opt._journal, opt._noted = journal, opt._model.fits
+        return opt
+
+    def close(self) -> None:
+        """Close the journal, so that another process may go on; nothing can be asked or told afterwards."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self, path: Path) -> None:
+        header = events.header(self, self._identity)
+        self._journal = Journal(path)
+        try:
+            if not self._journal.is_new:
+                raise StateError(f"{path}: expected a new file, got a study; Optimizer.resume goes on with it")
+            self._journal.append(header)
+        except BaseException:
+            self._journal.close()
+            raise
+
+    def _write(self, event: Callable[[], dict[str, Any]], *, durable: bool = True) -> None:
+        if self._journal is not None:
+            self._journal.append(event(), durable=durable)
+            self._written += 1
+
+    def _after(self) -> None:
+        """After something was learned: note how far it is, and save the state, now and then."""
+        self._foreseen = None
+        if self._noted != self._model.fits and len(self._model.history) >= len(self._proposer.first):
+            self._noted = self._model.fits
+            self._note_milestone()
+        if self._journal is not None and self._model.settled:
+            events.write_checkpoint(self._journal.path, self._identity, self._written, self._model)
+
+    def _note_milestone(self) -> None:
+        promise = self._promise(whole=False)
+        recommended, sign = promise.recommended, self._book.sign
+        lower = recommended.mean - sign * self._proposer.width() * recommended.std
+        milestone = Milestone(self.evaluations, promise.best.mean, *sorted([lower, lower + sign * promise.gap]))
+        self._write(lambda: {"event": "milestone", **milestone._asdict()}, durable=False)
+        self._book.milestones.append(milestone)
 
     # Inside
 
-    def _suggest(self, held: Held) -> Suggestion:
-        action, variance = self._next(held)
-        noise = self._model.belief.noise_variance
-        decision = decide(action, variance, noise, self._threshold(), round=self._asked + 1)
-        suggestion = Suggestion(self.space.decode(action), self._asked, decision)
-        self._asked += 1
-        self._pending[suggestion.id] = suggestion
+    def _suggest(self, fixed: Mapping[str, Any]) -> Suggestion:
+        book = self._book
+        enqueued = bool(book.queue) and not fixed
+        found, rng = self._next(fixed, enqueued=enqueued)
+        noise, round = self._model.belief.noise_variance, book.asked + 1
+        threshold = self._proposer.threshold(round)
+        decision = decide(found.action, found.variance, noise, threshold, round=round, index=found.row)
+        suggestion = Suggestion(self.space.decode(found.action), book.asked, decision)
+        self._write(lambda: events.encode_ask(self.space, suggestion, rng, enqueued=enqueued), durable=False)
+        book.ask(suggestion, enqueued=enqueued)
+        self._rng, self._foreseen = rng, None
         return suggestion
 
-    def _place_failures(self) -> None:
-        """Tell the model of failures, once there is a worst value to stand for them."""
-        if self._unplaced and len(self._model.history):
-            worst = float(self._model.history.values.min())
-            for action in self._unplaced:
-                self._model.tell(action, worst)
-            self._unplaced.clear()
-            self._known = None
+    def _next(self, fixed: Mapping[str, Any], *, enqueued: bool) -> tuple[Selection, np.random.Generator]:
+        """What comes next, and the generator after it."""
+        first, tried = self._proposer.first, self._book.tried
+        if enqueued or (tried < len(first) and not fixed):
+            action = self._book.queue[0] if enqueued else first[tried]
+            mean, variance = self._expecting().predict(action[None, :])
+            return Selection(action, float(mean[0]), float(variance[0]), math.nan, None), self._rng
+        if self._foreseen is not None and self._foreseen[0] is not None and not fixed:
+            return self._foreseen[0], self._foreseen[1]
+        rng = deepcopy(self._rng)
+        held = self._proposer.hold(fixed)
+        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng), rng
 
-    def _caveats(self) -> tuple[str, ...]:
-        caveats = {
-            "hyper-parameters were learned: it holds under the fitted model": True,
-            "up to the search, which may miss a narrow peak": not self._search.exhaustive,
-            "fewer values than the first design": len(self._model.history) < len(self._first),
-            f"{self._model.belief.evictions} atoms were evicted": self._model.belief.evictions > 0,
-            f"{self._model.clipped} values were clipped": self._model.clipped > 0,
-            f"{len(self.failures)} failures count as the worst value told": bool(self.failures),
-        }
-        return tuple(text for text, holds in caveats.items() if holds)
-
-    def _next(self, held: Held) -> tuple[Array, float]:
-        """An action, and its posterior variance with what is pending."""
-        belief = self._expecting()
-        tried = len(self._model.history) + len(self._pending) + len(self._unplaced)
-        if self._queue and not held.columns.any():
-            action = self.space.encode(self._queue.pop(0))
-        elif tried < len(self._first) and not held.columns.any():
-            action = self._first[tried]
-        else:
-            return self._informative(belief, held)
-        return action, float(belief.predict(action[None, :]).variance[0])
-
-    def _informative(self, belief: Belief, held: Held) -> tuple[Array, float]:
-        """The best of what is worth it; when nothing is, the best of the rest."""
-        for worth in (self._worth(), Worth()):
-            found = self._find(belief, held, worth, self._rng)
-            if found is not None:
-                return found.action, found.variance
-        raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
-
-    def _find(self, belief: Belief, held: Held, worth: Worth, rng: np.random.Generator) -> Selection | None:
-        near = self._contenders().near
-        parameter = self._parameter(belief, rng)
-        return self._search.maximise(
-            self.acquisition, parameter, belief, rng, near=near, worth=worth, held=held, admissible=self._allowed
-        )
-
-    def _worth(self) -> Worth:
-        """Informative, and with an upper bound that reaches the best lower bound known."""
-        _, mean, variance = self._contenders()
-        width = self._width()
-        floor = float((mean - width * np.sqrt(variance)).max()) if len(mean) else -math.inf
-        return Worth(self._threshold(), width, floor)
-
-    def _width(self) -> float:
-        """√β."""
-        return math.sqrt(self._beta())
-
-    def _beta(self) -> float:
-        t, kernel = len(self._model.history) + 1, self._model.belief.kernel
-        if self.space.size is not None:
-            return finite_beta(self.space.size, t, self.delta)
-        return self._box.theoretical_beta(t, kernel, self.delta, BOX_EVENTS)
-
-    @property
-    def _allowed(self) -> Callable[[Params], bool] | None:
-        return self._admissible if self.constraints else None
-
-    def _parameter(self, belief: Belief, rng: np.random.Generator) -> float:
-        known = self._contenders()
-        if isinstance(self.acquisition, UpperConfidenceBound) or not len(known.rows):
-            return self.acquisition.parameter(self._asked + 1, self._box, belief, rng)
-        # Improvement over the best that is believed, not over the luckiest value.
-        return float(known.mean[0])
-
-    def _threshold(self) -> float:
-        noise, scale = self._model.belief.noise_variance, self._model.scaling.spread
-        beta = self._beta() if self.budget.needs_beta else None
-        return self.budget.threshold(noise, self.space.width, scale, self._asked + 1, beta=beta)
+    def _foresee(self) -> Selection | None:
+        """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""
+        if self._foreseen is None:
+            rng, round = deepcopy(self._rng), self._book.asked + 1
+            self._foreseen = self._proposer.find(round, self._expecting(), rng), rng
+        return self._foreseen[0]
 
     def _expecting(self) -> Belief:
         """The belief with variances as if what is pending had come."""
-        if not self._pending:
-            return self._model.belief
-        return self._model.belief.condition(np.array([s.decision.action for s in self._pending.values()]))
+        pending = [s.decision.action for s in self._book.pending.values()]
+        return self._model.belief.condition(np.array(pending)) if pending else self._model.belief
 
-    def _contenders(self) -> "_Contenders":
-        """Points told that may be the best: those of the best values, and the model's atoms."""
-        if self._known is None:
-            history, belief = self._model.history, self._model.belief
-            rows = np.empty((0, self.space.width))
-            if len(history):
-                rows = np.unique(np.vstack([history.best, belief.dictionary]), axis=0)
-            mean, variance = belief.predict(rows)
-            order = np.argsort(-mean, kind="stable")
-            self._known = _Contenders(rows[order], mean[order], variance[order])
-        return self._known
+    def _fail(self, id: int | None, action: Array, reason: str) -> None:
+        self._write(lambda: {"event": "fail", **self._where(id, action), "reason": reason})
+        self._book.fail(id, action, Failure(self.space.decode(action), reason, self.evaluations + 1))
+        self._after()
 
-    def _design(self, n: int) -> Array:
-        even = self.space.snap(shifted(sobol(self.space.width, max(n, 2)), self._rng))
-        even = even[np.sort(np.unique(even, axis=0, return_index=True)[1])]
-        rows = [u for u in even if self._admissible(self.space.decode(u))]
-        return np.array(rows).reshape(len(rows), self.space.width)
-
-    def _admissible(self, params: Params) -> bool:
-        return all(constraint(params) for constraint in self.constraints)
-
-    def _held(self, fixed: Mapping[str, Any]) -> Held:
-        check.kind("fixed", fixed, Mapping)
-        columns, values = np.zeros(self.space.width, bool), np.zeros(self.space.width)
-        for name, value in fixed.items():
-            if name not in self.space.dimensions:
-                raise InvalidInputError(f"fixed: expected names of {list(self.space.dimensions)}, got {name!r}")
-            where = self.space.columns[name]
-            columns[where], values[where] = True, self.space.dimensions[name].encode(name, value)
-        return Held(columns, values)
-
-    def _action(self, what: Suggestion | Mapping[str, Any]) -> Array:
+    def _resolve(self, what: Suggestion | Mapping[str, Any]) -> tuple[int | None, Array]:
+        """The id of a suggestion, None of a point; and the action."""
+        self._book.check()
         if not isinstance(what, Suggestion):
-            return self.space.encode(what)
-        if self._pending.get(what.id) is not what:
+            return None, self.space.encode(what)
+        awaited = self._book.pending.get(what.id)
+        if awaited is None or (awaited.decision.action != what.decision.action).any():
+            known = "was answered before" if awaited is None and what.id < self._book.asked else "is of another study"
             raise UnknownDecisionError(
-                f"suggestion {what.id}: expected one whose value is awaited, got one that is not"
+                f"suggestion {what.id}: expected one whose value is awaited, got one that {known}"
             )
-        return what.decision.action
+        return what.id, awaited.decision.action
+
+    def _where(self, id: int | None, action: Array) -> dict[str, Any]:
+        return {"id": id} if id is not None else events.encode_point(self.space, action)
+
+    def _encoded(self, rows: Sequence[Mapping[str, Any]]) -> Array:
+        return np.array([self.space.encode(row) for row in rows]).reshape(len(rows), self.space.width)
+
+    def _trial(self, action: Array, value: float, mean: float, variance: float) -> Trial:
+        scaling = self._model.scaling
+        believed = self._book.sign * (scaling.centre + scaling.spread * float(mean))
+        return Trial(self.space.decode(action), value, believed, scaling.spread * math.sqrt(float(variance)))
+
+    def _caveats(self) -> tuple[str, ...]:
+        belief, failures = self._model.belief, len(self._book.failures)
+        caveats = {
+            "hyper-parameters were learned: it holds under the fitted model": True,
+            "up to the search, which may miss a narrow peak": not self._proposer.exhaustive,
+            "fewer values than the first design": len(self._model.history) < len(self._proposer.first),
+            f"{belief.evictions} atoms were evicted": belief.evictions > 0,
+            f"{self._model.clipped} values were clipped": self._model.clipped > 0,
+            f"{failures} failures count as the worst value told": failures > 0,
+        }
+        return tuple(text for text, holds in caveats.items() if holds)
 
 
 def _direction(direction: str) -> str:
@@ -370,3 +494,12 @@ def _functions(constraints: Sequence[Callable[[Params], bool]]) -> tuple[Callabl
         if not callable(constraint):
             raise InvalidInputError(f"constraints: expected functions, got {type(constraint).__name__}")
     return tuple(constraints)
+
+
+def _is_not_finite(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and not math.isfinite(value)
+
+
+def _number(name: str, value: Any) -> float:
+    """A real number, or one that is not finite."""
+    return float(value) if _is_not_finite(value) else check.real(name, value)

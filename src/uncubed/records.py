@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from uncubed._typing import Array
 from uncubed.budget import Decision
 from uncubed.space import Params
 
@@ -31,10 +35,12 @@ class Failure:
     Attributes:
         params: the point, by name.
         reason: what went wrong.
+        evaluation: which one it was, from 1, with the values told.
     """
 
     params: Params
     reason: str
+    evaluation: int
 
 
 class Trial(NamedTuple):
@@ -53,25 +59,62 @@ class Trial(NamedTuple):
     std: float
 
 
+class Log(NamedTuple):
+    """Values told, in the order they came.
+
+    Attributes:
+        values: in the objective's units, shape (n,).
+        nats: information that each gave, shape (n,); NaN for values told many at once.
+        model_orders: atoms of the model after each, shape (n,).
+    """
+
+    values: Array
+    nats: NDArray[np.float32]
+    model_orders: NDArray[np.int32]
+
+
+class Milestone(NamedTuple):
+    """How far a study was, in the objective's units and up to the search, also in a table.
+
+    Attributes:
+        evaluations: made by then.
+        mean: of the model's belief at the best point.
+        lower: the least that the best of all can be,
+        upper: and the largest, with the probability of the certificates. When minimising, lower is what may still be
+            reached and upper what is there.
+    """
+
+    evaluations: int
+    mean: float
+    lower: float
+    upper: float
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Promise:
     """What can be promised, in the objective's units, with probability 1 - δ if f is drawn from the fitted prior.
 
     Attributes:
-        best: the point it is about.
+        recommended: the point of which most is certain; its value is NaN if none was told there.
         gap: how much better than there f can be at most anywhere.
+        best: the point told with the best posterior mean.
+        best_gap: how much better than there f can be at most anywhere.
         delta: failure probability.
         caveats: why it may not hold.
     """
 
-    best: Trial
+    recommended: Trial
     gap: float
+    best: Trial
+    best_gap: float
     delta: float
     caveats: tuple[str, ...]
 
     def __str__(self) -> str:
         lines = [
-            f"with probability {1 - self.delta:g}, f is nowhere better than at {self.best.params} by {self.gap:.4g}"
+            f"with probability {1 - self.delta:g}, f is nowhere better",
+            f"  than at the recommended {self.recommended.params} by {self.gap:.4g}",
+            f"  than at the best {self.best.params} by {self.best_gap:.4g}",
         ]
         return "\n".join([*lines, *(f"  but: {caveat}" for caveat in self.caveats)])

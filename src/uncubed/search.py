@@ -1,7 +1,7 @@
 """Where an acquisition is largest in a space of named parameters, among what is worth trying."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -11,10 +11,13 @@ from uncubed._typing import Array
 from uncubed.acquisition import Acquisition, Selection
 from uncubed.actions import shifted, sobol
 from uncubed.ascent import ascend, spread
-from uncubed.beliefs import Belief
+from uncubed.beliefs import Belief, Posterior
 from uncubed.dimensions import Dimension, Int
+from uncubed.errors import InvalidInputError
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
+
+_LEAST_GAIN = 1e-4  # of an acquisition: a logarithm, or in units in which values differ by about one
 
 
 class Worth(NamedTuple):
@@ -67,7 +70,7 @@ class Search:
         steps: how far, at most.
     """
 
-    def __init__(self, space: Space, *, pool: int = 512, starts: int = 8, steps: int = 30) -> None:
+    def __init__(self, space: Space, *, pool: int = 512, starts: int = 12, steps: int = 30) -> None:
         self.space, self.pool, self.starts, self.steps = space, pool, starts, steps
         self._every = space.grid() if space.size is not None and space.size <= 4 * pool else None
         self._continuous = np.concatenate([np.full(d.width, d.count is None) for d in space.dimensions.values()])
@@ -76,6 +79,16 @@ class Search:
     def exhaustive(self) -> bool:
         """Whether every point of the space is looked at."""
         return self._every is not None
+
+    def hold(self, fixed: Mapping[str, Any]) -> Held:
+        """What to leave where it is for these parameters to have these values."""
+        columns, values = np.zeros(self.space.width, bool), np.zeros(self.space.width)
+        for name, value in fixed.items():
+            if name not in self.space.dimensions:
+                raise InvalidInputError(f"fixed: expected names of {self.space.names}, got {name!r}")
+            where = self.space.columns[name]
+            columns[where], values[where] = True, self.space.dimensions[name].encode(name, value)
+        return Held(columns, values)
 
     def maximise(
         self,
@@ -86,6 +99,7 @@ class Search:
         *,
         near: Array,
         worth: Worth,
+        otherwise: Worth | None = None,
         held: Held | None = None,
         admissible: Callable[[Params], bool] | None = None,
     ) -> Selection | None:
@@ -97,20 +111,38 @@ class Search:
             belief: what is known.
             rng: of the pool.
             near: places to look around, shape (n, width), the best first.
-            worth: what may be chosen.
+            worth: what may be chosen,
+            otherwise: and what instead if the pool has nothing of it.
             held: coordinates that stay.
             admissible: what the constraints say of a point.
         """
-        held = held or Held(np.zeros(self.space.width, bool), np.zeros(self.space.width))
+        held = held or self.hold({})
         task = _Task(self.space, acquisition, parameter, belief, worth, held, admissible)
         with one_thread(belief.distinct):
             U = self.space.snap(held.put(self._pool(rng, near)))
-            start = task.best(U, self.starts)
+            posterior = belief.predict(U)
+            start = task.best(U, self.starts, posterior)
+            if not len(start) and otherwise is not None:
+                task = task._replace(worth=otherwise)
+                start = task.best(U, self.starts, posterior)
             if not len(start):
                 return None
-            climbed, _ = ascend(self._climb(task), start, self.steps)
+            climbed, _ = ascend(self._climb(task), start, self.steps, _LEAST_GAIN)
             ends = np.vstack([start, self.space.snap(held.put(climbed))])
             return task.selection(self._step(task, task.best(ends, 1)))
+
+    def largest(
+        self,
+        acquisition: Acquisition,
+        parameter: float,
+        belief: Belief,
+        rng: np.random.Generator,
+        *,
+        near: Array,
+        admissible: Callable[[Params], bool] | None = None,
+    ) -> Selection | None:
+        """The admissible point where the acquisition is largest, as far as is found; None if there is none."""
+        return self.maximise(acquisition, parameter, belief, rng, near=near, worth=Worth(), admissible=admissible)
 
     def _pool(self, rng: np.random.Generator, near: Array) -> Array:
         if self._every is not None:
@@ -155,9 +187,9 @@ class _Task(NamedTuple):
     held: Held
     admissible: Callable[[Params], bool] | None
 
-    def best(self, U: Array, n: int) -> Array:
+    def best(self, U: Array, n: int, posterior: Posterior | None = None) -> Array:
         """The best rows that are worth trying and admissible, spread out, at most n; may be none."""
-        mean, variance = self.belief.predict(U)
+        mean, variance = posterior or self.belief.predict(U)
         scores = self.acquisition.value(mean, np.sqrt(variance), self.parameter)
         worth = self.worth.of(mean, variance)
         U, scores = U[worth], scores[worth]

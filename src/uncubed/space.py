@@ -44,6 +44,11 @@ class Space:
         return f"Space({self.parameters!r})"
 
     @property
+    def names(self) -> list[str]:
+        """Of the parameters that are searched."""
+        return list(self.dimensions)
+
+    @property
     def size(self) -> int | None:
         """How many points it has; None if some parameter is continuous."""
         counts = [d.count for d in self.dimensions.values() if d.count is not None]

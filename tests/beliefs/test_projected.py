@@ -1,12 +1,16 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.beliefs.conformance import BeliefConformance
 from tests.helpers import EXPECTED_GOT, NOT_NUMBERS, PROBES, assert_close, surface_posterior
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, ExactBelief, ProjectedBelief
+from uncubed.beliefs.base import Posterior
 from uncubed.errors import InvalidInputError
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
 
@@ -109,6 +113,247 @@ def test_what_is_absorbed_has_the_noise_of_its_novelty_besides_its_own() -> None
     np.testing.assert_allclose(belief.predict(LINE).mean, at @ np.linalg.solve(A, [1.0, 2.0]), atol=1e-12)
     expected = 1.0 - np.einsum("ni,ni->n", at, np.linalg.solve(A, at.T).T)
     np.testing.assert_allclose(belief.predict(LINE).variance, expected, atol=1e-12)
+
+
+# Many points at once
+
+
+def one_by_one(belief: Belief, X: Array) -> Any:
+    """Mean, variance and their gradients, by as little as is known at a time."""
+    parts = [belief.gradient(x[None, :]) for x in X]
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def assert_many_are_each(belief: Belief, X: Array, tolerance: float = 1e-10) -> None:
+    mean, variance, mean_gradient, variance_gradient = one_by_one(belief, X)
+    together = belief.gradient(X)
+    assert_close(belief.predict(X), Posterior(mean, variance), tolerance)
+    assert_close(Posterior(*together[:2]), Posterior(mean, variance), tolerance)
+    np.testing.assert_allclose(together.mean_gradient, mean_gradient, atol=tolerance)
+    np.testing.assert_allclose(together.variance_gradient, variance_gradient, atol=tolerance)
+
+
+@pytest.mark.parametrize("noise", [1e-10, 1e-6, 1e-2, 1e40])
+@pytest.mark.parametrize("kernel", [SquaredExponential(0.3), Matern52(1.0), Matern32(0.5, 7.0)], ids=repr)
+def test_many_points_are_predicted_as_each_however_little_or_much_the_noise(kernel: Kernel, noise: float) -> None:
+    belief, rng = ProjectedBelief(kernel, noise), np.random.default_rng(6)
+    X = np.vstack([rng.random((15, 2)), 0.5 + 1e-2 * rng.random((15, 2))])  # some of them close together
+    assert_many_are_each(belief, X)
+    for x in X:
+        belief.update(x, 0.0)
+    assert_many_are_each(belief, np.vstack([X, rng.random((10, 2))]), 1e-9 * kernel.variance + 1e-6)
+    few = belief.predict(X[:5]).variance  # to the digits that count beside the noise
+    np.testing.assert_allclose(belief.predict(X).variance[:5], few, rtol=1e-9, atol=1e-12)
+
+
+def test_after_each_change_many_points_are_predicted_as_each() -> None:
+    belief = trained()
+    changes: list[Callable[[ProjectedBelief], Any]] = [
+        lambda b: b.update([1.9, -1.9], 3.0),
+        lambda b: b.update(b.dictionary[0], -3.0, noise_variance=0.5),
+        lambda b: b.absorb([-1.9, 1.9], 3.0),
+        lambda b: b.remove(2),
+        lambda b: b.evict(),
+        lambda b: b.refresh(),
+    ]
+    for change in changes:
+        before = belief.copy()
+        many = before.predict(ACTIONS)
+        change(belief)
+        assert_many_are_each(belief, ACTIONS)
+        assert_many_are_each(belief.copy(), ACTIONS)
+        assert_many_are_each(belief.condition(ACTIONS[:2]), ACTIONS)
+        np.testing.assert_array_equal(before.predict(ACTIONS), many)
+
+
+def test_a_restored_belief_answers_for_many_points_as_the_refreshed_one_to_the_bit() -> None:
+    belief = trained()
+    belief.predict(ACTIONS)
+    belief.refresh()
+    other = ProjectedBelief.restore(belief.kernel, belief.state())
+    np.testing.assert_array_equal(belief.predict(ACTIONS), other.predict(ACTIONS))
+
+
+@pytest.mark.parametrize("row", [0, 3, -1])
+def test_a_belief_restored_after_a_removal_goes_on_to_the_bit(row: int) -> None:
+    belief = trained()
+    belief.remove(row % belief.distinct)
+    belief.refresh()
+    other = ProjectedBelief.restore(belief.kernel, belief.state())
+    for one in (belief, other):
+        one.update([1.9, -1.9], 3.0)
+        one.remove(1)
+    np.testing.assert_array_equal(belief.predict(ACTIONS), other.predict(ACTIONS))
+    assert belief.state() == other.state()
+
+
+def test_a_great_many_points_are_predicted_as_their_parts() -> None:
+    belief, X = trained(), np.random.default_rng(7).uniform(-2.0, 2.0, (5000, 2))
+    parts = [belief.predict(part) for part in np.array_split(X, 50)]
+    mean, variance = (np.concatenate(column) for column in zip(*parts, strict=True))
+    assert_close(belief.predict(X), Posterior(mean, variance), 1e-12)
+
+
+# Many values at once
+
+
+def one_after_the_other(belief: ProjectedBelief, X: Array, y: Array, noise: Array, most: int | None) -> None:
+    for x, value, variance in zip(X, y.tolist(), noise.tolist(), strict=True):
+        full = most is not None and belief.distinct >= most
+        (belief.absorb if full else belief.update)(x, value, noise_variance=variance)
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from([SquaredExponential(0.5), Matern52(1.0, 2.0), Matern32(0.3), Matern12(1.0)]),
+    st.sampled_from([0.0, 0.02, 0.5, 5.0]),
+    st.sampled_from([None, 1, 6, 20]),
+    st.integers(0, 2**32 - 1),
+)
+def test_many_values_are_learned_as_one_after_the_other(
+    kernel: Kernel, novelty: float, most: int | None, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.random((int(rng.integers(1, 120)), 2))
+    X = X[rng.integers(len(X), size=120)]  # repeats, few or many
+    y, noise = rng.normal(size=120), 10.0 ** rng.uniform(-3.0, 0.0, 120)
+    one, many = (ProjectedBelief(kernel, 0.1, novelty=novelty) for _ in range(2))
+    one_after_the_other(one, X, y, noise, most)
+    many.update_many(X, y, noise, max_model_order=most)
+    np.testing.assert_array_equal(many.dictionary, one.dictionary)
+    probes = rng.random((30, 2))
+    assert_close(many.predict(probes), one.predict(probes), 1e-6)
+    assert many.information_gain == pytest.approx(one.information_gain, rel=1e-6)
+    assert (many.absorbed, many.best_value) == (one.absorbed, one.best_value)
+    kernel_state = {"lower", "precision", "vector"}
+    assert {k: v for k, v in many.state().items() if k not in kernel_state} == {
+        k: v for k, v in one.state().items() if k not in kernel_state
+    }
+
+
+def test_many_values_give_what_restores_to_the_bit_and_refresh_when_single_ones_do() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.random((1500, 2)), rng.normal(size=1500)
+    belief = ProjectedBelief(Matern52(1.0), 0.1)
+    belief.update_many(X, y, np.full(1500, 0.1), max_model_order=30)
+    belief.refresh()
+    other = ProjectedBelief.restore(belief.kernel, belief.state())
+    for one in (belief, other):
+        one.update_many(X, y, np.full(1500, 0.2), max_model_order=40)
+        one.update([0.5, 0.5], 1.0)
+    np.testing.assert_array_equal(belief.predict(X), other.predict(X))
+    assert belief.state() == other.state()
+
+
+def test_tracked_actions_follow_many_values() -> None:
+    belief = trained()
+    belief.track(PROBES)
+    belief.update_many(ACTIONS + 0.01, np.ones(12), np.full(12, 0.1))
+    assert_close(surface_posterior(belief), belief.predict(PROBES), 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "values", "noises"),
+    [
+        ("X", [[0.0]], [1.0], [1.0]),
+        ("values", [[0.0, 0.0]], [1.0, 2.0], [1.0]),
+        ("values", [[0.0, 0.0]], [np.nan], [1.0]),
+        ("noise_variances", [[0.0, 0.0]], [1.0], [1.0, 1.0]),
+        ("noise_variances", [[0.0, 0.0]], [1.0], [0.0]),
+    ],
+)
+def test_many_values_of_which_one_is_wrong_raise_and_change_nothing(
+    name: str, X: Any, values: Any, noises: Any
+) -> None:
+    belief = trained()
+    before = belief.state()
+    with pytest.raises(InvalidInputError, match=name + EXPECTED_GOT):
+        belief.update_many(X, values, noises)
+    assert belief.state() == before
+
+
+# Values with noise of their own
+
+
+def own_noise(n: int) -> Array:
+    result: Array = 10.0 ** np.random.default_rng(8).uniform(-4.0, 1.0, n)
+    return result
+
+
+@pytest.mark.parametrize("kernel", ON_THE_LINE, ids=repr)
+def test_values_with_their_own_noise_are_the_dense_formula(kernel: Kernel) -> None:
+    belief = ProjectedBelief(kernel, 0.02, novelty=0.0)
+    rng = np.random.default_rng(9)
+    X, noise = rng.uniform(-8.0, 8.0, (25, 1)), own_noise(35)
+    X = np.vstack([X, X[:10]])  # repeats whose noise differs
+    y = example(X[:, 0]) + np.sqrt(noise) * rng.normal(size=35)
+    for x, value, variance in zip(X, y, noise, strict=True):
+        belief.update(x, float(value), noise_variance=float(variance))
+    A, K = kernel(X, X) + np.diag(noise), kernel(X, LINE)
+    mean, variance = belief.predict(LINE)
+    np.testing.assert_allclose(mean, K.T @ np.linalg.solve(A, y), atol=1e-6)
+    np.testing.assert_allclose(variance, 1.0 - np.einsum("ij,ij->j", K, np.linalg.solve(A, K)), atol=1e-6)
+
+
+def test_an_absorbed_value_with_its_own_noise_has_that_of_its_novelty_besides() -> None:
+    kernel = Matern52(1.0)
+    belief, other = ProjectedBelief(kernel, 0.1), ProjectedBelief(kernel, 3.0)
+    belief.update([0.0], 1.0)
+    other.update([0.0], 1.0, noise_variance=0.1)
+    belief.absorb([2.0], 2.0, noise_variance=3.0)
+    other.absorb([2.0], 2.0)
+    assert belief.distinct == other.distinct == 1
+    assert_close(belief.predict(LINE), other.predict(LINE), 1e-15)
+
+
+def test_noise_as_the_belief_has_it_changes_no_bit_and_tracked_actions_follow() -> None:
+    belief, same = trained(), trained()
+    belief.track(PROBES)
+    for x, noise in zip(ACTIONS, own_noise(12), strict=True):
+        belief.update(x, 1.0)
+        same.update(x, 1.0, noise_variance=belief.noise_variance)
+        np.testing.assert_array_equal(belief.predict(PROBES), same.predict(PROBES))
+        for one in (belief, same):
+            one.update(x + 0.3, -1.0, noise_variance=float(noise))
+        assert_close(surface_posterior(belief), belief.predict(PROBES), 1e-10)
+
+
+def test_what_it_would_keep_is_what_it_keeps() -> None:
+    belief = ProjectedBelief(Matern32(1.0), 0.02, novelty=0.3)
+    outcomes = set()
+    for x in np.random.default_rng(5).uniform(-2, 2, (80, 1)):
+        before, kept = belief.distinct, belief.would_keep(x)
+        assert belief.would_keep(x) == kept
+        belief.update(x, 1.0)
+        assert (belief.distinct > before) == kept
+        outcomes.add(kept)
+    assert outcomes == {True, False}
+
+
+def test_to_ask_what_it_would_keep_changes_nothing() -> None:
+    empty = ProjectedBelief(Matern52(1.0))
+    assert empty.would_keep([0.0, 1.0])
+    assert empty.dimension is None
+    belief = trained()
+    before = belief.state()
+    belief.would_keep(ACTIONS[0] + 0.1)
+    assert belief.state() == before
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, *(v for v in NOT_NUMBERS if v is not None)], ids=lambda v: repr(v)[:12])
+def test_a_wrong_noise_of_a_value_raises_and_changes_nothing(bad: Any) -> None:
+    belief = trained()
+    before = belief.state()
+    for learn in (belief.update, belief.absorb):
+        with pytest.raises(InvalidInputError, match="noise_variance" + EXPECTED_GOT):
+            learn(ACTIONS[0], 1.0, noise_variance=bad)
+    assert belief.state() == before
+
+
+@pytest.mark.parametrize("bad", [[0.0], [[0.0, 1.0]], [np.nan, 0.0]], ids=repr)
+def test_a_wrong_action_that_it_might_keep_raises(bad: Any) -> None:
+    with pytest.raises(InvalidInputError, match="x" + EXPECTED_GOT):
+        trained().would_keep(bad)
 
 
 @pytest.mark.parametrize("row", [0, 3, -1])

@@ -1,20 +1,28 @@
 """A belief that absorbs everything and grows only with what is new."""
 
 import math
-from typing import Any, Self, final
+from functools import cached_property
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtrs
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
-from uncubed.beliefs.base import Belief
-from uncubed.cholesky import CholeskyFactor
+from uncubed.beliefs.base import REFRESH_EVERY, Belief, Posterior
+from uncubed.cholesky import CholeskyFactor, Removal
 from uncubed.kernels import Kernel
+from uncubed.threads import one_thread
 
 DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
 _LEAST_NOVELTY = 1e-10  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
+_MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
+_COLUMNS = 64  # of a triangular matrix multiplied at a time
+_TOGETHER = 64  # values taken in at once, at most
+_BLOCK = 2**15  # covariances computed at once: arrays that stay in the cache are several times faster
 
 
 @final
@@ -49,6 +57,7 @@ class ProjectedBelief(Belief):
         self._vector = np.empty(0)  # Σ z y / (σ² + ρ), so that the mean of w is Λ⁻¹ of it
         self._covariance = np.empty((0, 0))  # P = Λ⁻¹, updated, and computed afresh by refresh()
         self._mean = np.empty(0)  # of w
+        self._roots: _Roots | None = None  # of what is known now, once somebody asks
         self._best: float | None = None
         self._absorbed = 0
 
@@ -75,30 +84,80 @@ class ProjectedBelief(Belief):
     def information_gain(self) -> float:
         return 0.5 * float(np.linalg.slogdet(self._precision)[1])
 
-    def absorb(self, x: ArrayLike, value: float) -> None:
+    def update(self, x: ArrayLike, value: float, *, noise_variance: float | None = None) -> None:
+        """Condition on a value observed at x.
+
+        Args:
+            x: action, shape (d,).
+            value: what was observed.
+            noise_variance: of this value, where it is not the belief's.
+
+        Raises:
+            InvalidInputError: one of them cannot be used; the belief is as it was.
+        """
+        noise = self.noise_variance if noise_variance is None else check.positive("noise_variance", noise_variance)
+        value = check.real("value", value)
+        clean = self._point(x)
+        self._take(clean, value, self._project(self._column(clean)), noise)
+
+    def absorb(self, x: ArrayLike, value: float, *, noise_variance: float | None = None) -> None:
         """Learn a value without a new atom, however new its action is; what the atoms miss there counts as noise."""
         novelty, self.novelty = self.novelty, math.inf
         try:
-            self.update(x, value)
+            self.update(x, value, noise_variance=noise_variance)
         finally:
             self.novelty = novelty
+
+    def update_many(
+        self, X: ArrayLike, values: ArrayLike, noise_variances: ArrayLike, *, max_model_order: int | None = None
+    ) -> None:
+        """Condition on values in turn: `update`, and `absorb` once there are as many atoms as there may be.
+
+        It does the same but for rounding, several times faster, because what makes no atom is taken in together.
+
+        Args:
+            X: actions, shape (n, d).
+            values: what was observed at each, shape (n,).
+            noise_variances: of each value, shape (n,).
+            max_model_order: atoms at most.
+        """
+        X = check.points("X", X, self.dimension)
+        y = check.point("values", values, len(X))
+        noise = check.point("noise_variances", noise_variances, len(X))
+        check.positive("noise_variances", float(noise.min(initial=1.0)))
+        with one_thread(self.distinct if max_model_order is None else max_model_order):
+            self._take_in_turn(X, y, noise, max_model_order)
+
+    def would_keep(self, x: ArrayLike) -> bool:
+        """Whether an update at x would make it an atom; nothing changes."""
+        clean = check.array("x", x, ndim=1)
+        clean = check.point("x", clean, self.dimension or clean.size)
+        self.kernel.check_dimension(clean.size)
+        return self._project(self._column(clean)).new
+
+    def predict(self, X: ArrayLike) -> Posterior:
+        clean = check.points("X", X, self.dimension)
+        if len(clean) * self.distinct <= _BLOCK:
+            return super().predict(clean)
+        parts = np.array_split(clean, math.ceil(len(clean) * self.distinct / _BLOCK))
+        answers = [super(ProjectedBelief, self).predict(part) for part in parts]
+        return Posterior(*(np.concatenate(column) for column in zip(*answers, strict=True)))
 
     def remove(self, row: int) -> None:
         # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew. In whitened
         # coordinates it is the Schur complement of Λ in the direction n that only this atom holds.
         row = check.index("row", row, self.distinct)
+        self._roots = None
         n = self._factor.inverse[:, row].copy()
         n /= np.sqrt(n @ n)
         along = self._precision @ n
         held, known = float(n @ along), float(n @ self._vector)
         removal = self._factor.remove(row)
-        shared = removal.apply(along[:, None])[:, 0]
-        rest = removal.apply(removal.apply(self._precision).T) - np.outer(shared, shared) / held
-        self._precision = 0.5 * (rest + rest.T)
-        self._vector = removal.apply(self._vector[:, None])[:, 0] - shared * (known / held)
-        marginal = removal.apply(removal.apply(self._covariance).T)
-        self._covariance = 0.5 * (marginal + marginal.T)
-        self._mean = removal.apply(self._mean[:, None])[:, 0]
+        shared, vector, self._mean = removal.apply(np.column_stack([along, self._vector, self._mean])).T.copy()
+        self._precision = _on_both_sides(removal, self._precision)
+        self._precision -= np.outer(shared, shared) / held
+        self._vector = vector - shared * (known / held)
+        self._covariance = _on_both_sides(removal, self._covariance)
         self._remove_point(row, self.distinct + 1)
         self._recompute_surface()
 
@@ -106,7 +165,10 @@ class ProjectedBelief(Belief):
         # With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain
         # ½ log|K|/|S| falls by ½ log (S⁻¹)_jj / (K⁻¹)_jj when atom j is marginalised out.
         W = self._factor.inverse
-        after = np.einsum("ij,ij->j", W, self._precision @ W)
+        after = np.empty(len(W))
+        for start in range(0, len(W), _COLUMNS):  # above its diagonal W is zero
+            part = W[start:, start : start + _COLUMNS]
+            after[start : start + _COLUMNS] = np.einsum("ij,ij->j", part, self._precision[start:, start:] @ part)
         losses: Array = 0.5 * np.log(after / self._factor.solve_diagonal())
         return losses
 
@@ -120,6 +182,7 @@ class ProjectedBelief(Belief):
         return other
 
     def refresh(self) -> None:
+        self._roots = None
         self._factor = CholeskyFactor.from_lower(self._factor.lower)
         self._covariance = _inverse(self._precision)
         self._mean = self._covariance @ self._vector
@@ -154,13 +217,26 @@ class ProjectedBelief(Belief):
         return belief
 
     def _learn(self, x: Array, value: float, k: Array, index: int | None) -> None:
+        self._take(x, value, self._project(k), self.noise_variance)
+
+    def _column(self, x: Array) -> Array:
+        column: Array = self.kernel(self._atoms(x[None, :]), x[None, :])[:, 0]
+        return column
+
+    def _project(self, k: Array) -> "_Projection":
         z = self._factor.inverse @ k
         Pz = self._covariance @ z
         novelty = max(self.kernel.variance - float(z @ z), 0.0)
-        if novelty > max(self.novelty * float(z @ Pz), _LEAST_NOVELTY * self.kernel.variance):
+        least = max(self.novelty * float(z @ Pz), _LEAST_NOVELTY * self.kernel.variance)
+        return _Projection(k, z, Pz, novelty, novelty > least)
+
+    def _take(self, x: Array, value: float, projection: "_Projection", noise_variance: float) -> None:
+        self._roots = None
+        k, z, Pz, novelty, new = projection
+        if new:
             z, Pz = self._add_atom(x, k, z, Pz)
             novelty = 0.0
-        noise = self.noise_variance + novelty
+        noise = noise_variance + novelty
         total = float(z @ Pz) + noise
         surprise = value - float(z @ self._mean)
         if self.surface is not None:
@@ -175,6 +251,61 @@ class ProjectedBelief(Belief):
         self._absorbed += 1
         self._count_update()
 
+    def _take_in_turn(self, X: Array, y: Array, noise: Array, max_model_order: int | None) -> None:
+        done, block = 0, 1
+        while done < len(X):
+            full = max_model_order is not None and self.distinct >= max_model_order
+            together = slice(done, done + block)
+            taken = self._absorb_block(X[together], y[together], noise[together], full=full) if block > 1 else 0
+            done += taken
+            block = min(2 * block, _TOGETHER) if taken == block else 1
+            if taken == 0:
+                before = self.distinct
+                (self.absorb if full else self.update)(X[done], float(y[done]), noise_variance=float(noise[done]))
+                done += 1
+                block = 2 if self.distinct == before and self.surface is None else 1
+
+    def _absorb_block(self, X: Array, y: Array, noise: Array, *, full: bool) -> int:
+        """Take in the rows before the first that would be an atom; how many that is.
+
+        The Cholesky factor of their joint covariance holds what each leaves unknown after those before it, so that
+        the rule for atoms is that of one after the other.
+        """
+        Z = self._factor.whiten(self.kernel(self.dictionary, X))
+        PZ = self._covariance @ Z
+        novelty = np.maximum(self.kernel.variance - np.einsum("ij,ij->j", Z, Z), 0.0)
+        noise = noise + novelty
+        try:
+            L: Array = np.linalg.cholesky(Z.T @ PZ + np.diag(noise)).astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            return 0
+        unknown = np.diagonal(L) ** 2 - noise
+        new = novelty > np.maximum(self.novelty * unknown, _LEAST_NOVELTY * self.kernel.variance)
+        n = len(X) if full or not new.any() else int(new.argmax())
+        if n > 0:
+            self._assimilate(Z[:, :n], PZ[:, :n], y[:n], noise[:n], L[:n, :n])
+        return n
+
+    def _assimilate(self, Z: Array, PZ: Array, y: Array, noise: Array, L: Array) -> None:
+        self._roots = None
+        surprise = y - self._mean @ Z
+        solved = dtrtrs(L, np.column_stack([PZ.T, surprise]), lower=1)[0]
+        explained, surprise = solved[:, :-1], solved[:, -1]
+        weighted = Z / np.sqrt(noise)
+        self._precision += weighted @ weighted.T  # symmetric to the last bit, of one matrix and its transpose
+        self._vector += Z @ (y / noise)
+        self._covariance -= explained.T @ explained
+        self._mean += surprise @ explained
+        self._best = max(float(y.max()), -math.inf if self._best is None else self._best)
+        self._absorbed += len(y)
+        self._count_update(len(y))
+
+    def _count_update(self, more: int = 1) -> None:
+        due = self._updates // REFRESH_EVERY
+        self._updates += more
+        if self._updates // REFRESH_EVERY > due:
+            self.refresh()
+
     def _add_atom(self, x: Array, k: Array, z: Array, Pz: Array) -> tuple[Array, Array]:
         self._factor.append(k, self.kernel.variance)
         self._append_point(self.distinct - 1, x)
@@ -187,18 +318,83 @@ class ProjectedBelief(Belief):
     def _largest_value(self) -> float | None:
         return self._best
 
+    def _answering(self) -> "_Roots":
+        if self._roots is None:
+            self._roots = _Roots(self._factor.inverse, self._covariance, self._mean)
+        return self._roots
+
+    def _basis(self, columns: int) -> Array | None:
+        return self._answering().basis if columns >= _MANY else None
+
     def _whiten(self, K: Array) -> Array:
-        return self._factor.whiten(K)
+        basis = self._basis(K.shape[1])
+        return self._factor.whiten(K) if basis is None else _lower_product(basis, K)
 
     def _unwhiten(self, V: Array) -> Array:
-        return self._factor.inverse.T @ V
+        basis = self._basis(V.shape[1])
+        return (self._factor.inverse if basis is None else basis).T @ V
 
     def _shrink(self, V: Array) -> Array:
-        return V - self._covariance @ V
+        return V - self._covariance @ V if self._basis(V.shape[1]) is None else V
 
     def _coefficients(self) -> Array:
-        coefficients: Array = self._factor.inverse.T @ self._mean
+        return self._answering().coefficients
+
+
+@final
+class _Roots:
+    """What many predictions share, computed once: a basis that needs no shrinking, and the weights of the mean.
+
+    With C = I - P = FᵀF the variance is k(x, x) - |G k|², G = F W: one product, in place of those with W and with C,
+    and as exact, since no square of W is formed. F and G are lower triangular.
+    """
+
+    def __init__(self, W: Array, P: Array, mean: Array) -> None:
+        self._W, self._P, self._mean = W, P, mean
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """Wᵀ mean, shape (M,)."""
+        coefficients: Array = self._W.T @ self._mean
         return coefficients
+
+    @cached_property
+    def basis(self) -> Array | None:
+        """G, shape (M, M); None where so little is known that rounding makes C indefinite."""
+        C = np.eye(len(self._P)) - self._P
+        try:
+            backwards = np.linalg.cholesky(C[::-1, ::-1])
+        except np.linalg.LinAlgError:
+            return None
+        G: Array = backwards[::-1, ::-1].T @ self._W
+        return G
+
+
+def _on_both_sides(removal: Removal, A: Array) -> Array:
+    """T A Tᵀ for a symmetric A, symmetric to the last bit."""
+    j = removal.row
+    below = removal.apply(A)[j:]
+    corner = removal.apply(below.T)[j:]
+    result = np.empty((len(A) - 1, len(A) - 1))
+    result[:j, :j], result[j:, j:] = A[:j, :j], 0.5 * (corner + corner.T)
+    result[j:, :j], result[:j, j:] = below[:, :j], below[:, :j].T
+    return result
+
+
+def _lower_product(G: Array, K: Array) -> Array:
+    """G K for a lower triangular G."""
+    product: Array = dtrmm(1.0, G.T, K.T, side=1).T
+    return product
+
+
+class _Projection(NamedTuple):
+    """An action seen through the atoms: k = k_D(x), z, Λ⁻¹z, the novelty, and whether that makes it an atom."""
+
+    k: Array
+    z: Array
+    Pz: Array
+    novelty: float
+    new: bool
 
 
 def _bordered(matrix: Array) -> Array:

@@ -1,0 +1,1 @@
+"""What the command line does with studies: `run`, `show`, `ask` and `tell`."""

@@ -1,0 +1,240 @@
+"""What to try next, and how far from the best one can still be: the model asked, over a space."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from uncubed._typing import Array
+from uncubed.acquisition import (
+    Acquisition,
+    ExpectedImprovement,
+    MostProbableImprovement,
+    ProbabilityOfImprovement,
+    Selection,
+    UpperConfidenceBound,
+)
+from uncubed.actions import Box, finite_beta, shifted, sobol
+from uncubed.beliefs import Belief
+from uncubed.budget import Budget
+from uncubed.candidates import Candidates
+from uncubed.certificate import BOX_EVENTS
+from uncubed.errors import InvalidInputError
+from uncubed.kernels import Kernel
+from uncubed.model import Model
+from uncubed.search import Search, Worth
+from uncubed.space import Params, Space
+from uncubed.table import TableSearch
+from uncubed.threads import one_thread
+
+_NEAR = 32  # of the best points told, around which is searched
+_OF_INCUMBENT = (ExpectedImprovement, MostProbableImprovement, ProbabilityOfImprovement)
+
+
+class Contenders(NamedTuple):
+    """Points told that may be the best, the best believed first, with their posterior."""
+
+    rows: Array
+    mean: Array
+    variance: Array
+
+
+class Bounds(NamedTuple):
+    """What holds everywhere, in the belief's units.
+
+    Attributes:
+        recommended: where the lower bound is largest, shape (width,).
+        lower: the bound there.
+        upper: the largest upper bound of all points.
+        width: √β.
+    """
+
+    recommended: Array
+    lower: float
+    upper: float
+    width: float
+
+
+@final
+class Proposer:
+    """Chooses points for a model to learn from.
+
+    Args:
+        space: where they are.
+        model: what is known.
+        acquisition: how they are chosen.
+        budget: which of them are worth an evaluation.
+        constraints: functions of the params that must all say True.
+        delta: failure probability of the bounds.
+        rng: of the first design; later draws come from the generators given.
+    """
+
+    def __init__(
+        self,
+        space: Space | Candidates,
+        model: Model,
+        *,
+        acquisition: Acquisition,
+        budget: Budget,
+        constraints: Sequence[Callable[[Params], bool]],
+        delta: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.space, self.model, self.acquisition, self.budget = space, model, acquisition, budget
+        self.constraints, self.delta = constraints, delta
+        self._search: Any = TableSearch(space) if isinstance(space, Candidates) else Search(space)
+        self._domain = _Domain(space.width, space.size)
+        self._known: tuple[int, Contenders] | None = None
+        self.first = self._design(min(4 + 2 * len(space.names), 20), rng)
+        """Points to begin with, shape (n, width)."""
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether every point of the space is looked at."""
+        return bool(self._search.exhaustive)
+
+    def hold(self, fixed: Mapping[str, Any]) -> Any:
+        """What a search must leave as it is for these parameters to have these values."""
+        return self._search.hold(fixed)
+
+    def propose(self, round: int, belief: Belief, held: Any, rng: np.random.Generator) -> Selection:
+        """The best of what is worth it; when nothing is, the best of the rest.
+
+        Args:
+            round: of the suggestion, from 1.
+            belief: the model's, or the same with what is awaited.
+            held: what `hold` gave.
+            rng: of the search.
+        """
+        found = self._find(round, belief, held, rng, otherwise=Worth())
+        if found is None:
+            raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
+        return found
+
+    def find(self, round: int, belief: Belief, rng: np.random.Generator) -> Selection | None:
+        """The best of what is worth it, if anything is."""
+        return self._find(round, belief, self.hold({}), rng, otherwise=None)
+
+    def worth(self, round: int) -> Worth:
+        """Informative, and with an upper bound that reaches the best lower bound known."""
+        _, mean, variance = self.contenders()
+        width = self.width()
+        floor = float((mean - width * np.sqrt(variance)).max()) if len(mean) else -math.inf
+        return Worth(self.threshold(round), width, floor)
+
+    def threshold(self, round: int) -> float:
+        """The variance, in the belief's units, up to which a point teaches too little."""
+        noise, scale = self.model.belief.noise_variance, self.model.scaling.spread
+        beta = self.width() ** 2 if self.budget.needs_beta else None
+        return self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
+
+    def width(self) -> float:
+        """√β."""
+        t, kernel = len(self.model.history) + 1, self.model.belief.kernel
+        return math.sqrt(self._domain.theoretical_beta(t, kernel, self.delta, BOX_EVENTS))
+
+    def bounds(self, rng: np.random.Generator, *, whole: bool = True) -> Bounds:
+        """The largest lower and the largest upper bound, up to the search.
+
+        The lower bound where the upper one is largest counts too, so that they differ by no more than 2√β σ there.
+
+        Args:
+            rng: of the search.
+            whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
+        """
+        belief, width = self.model.belief, self.width()
+        bound = UpperConfidenceBound()
+        known = self.contenders()
+        options = {"near": known.rows[:_NEAR], "admissible": self._admissible}
+        search = self._search.largest if whole else partial(self._search.maximise, worth=Worth())
+        top = search(bound, width, belief, rng, **options)
+        # A lower bound is an upper bound of negative width.
+        low = self._search.maximise(bound, -width, belief, rng, worth=Worth(), **options)
+        X = np.vstack([known.rows, *(found.action for found in (top, low) if found is not None)])
+        mean, variance = belief.predict(X)
+        reach = width * np.sqrt(variance)
+        k = int((mean - reach).argmax())
+        return Bounds(X[k], float(mean[k] - reach[k]), float((mean + reach).max()), width)
+
+    def contenders(self) -> Contenders:
+        """Points told that may be the best: those of the best values, and the model's atoms."""
+        history, belief = self.model.history, self.model.belief
+        if self._known is None or self._known[0] != len(history):
+            rows = np.empty((0, self.space.width))
+            if len(history):
+                rows = np.unique(np.vstack([history.best, belief.dictionary]), axis=0)
+            with one_thread(belief.distinct):
+                mean, variance = belief.predict(rows)
+            order = np.argsort(-mean, kind="stable")
+            self._known = len(history), Contenders(rows[order], mean[order], variance[order])
+        return self._known[1]
+
+    def admissible(self, params: Params) -> bool:
+        """Whether the constraints allow a point."""
+        return all(constraint(params) for constraint in self.constraints)
+
+    @property
+    def _admissible(self) -> Callable[[Params], bool] | None:
+        return self.admissible if self.constraints else None
+
+    def _find(
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, *, otherwise: Worth | None
+    ) -> Selection | None:
+        found: Selection | None = self._search.maximise(
+            self.acquisition,
+            self._parameter(round, belief, rng),
+            belief,
+            rng,
+            near=self.contenders().rows[:_NEAR],
+            worth=self.worth(round),
+            otherwise=otherwise,
+            held=held,
+            admissible=self._admissible,
+        )
+        return found
+
+    def _parameter(self, round: int, belief: Belief, rng: np.random.Generator) -> float:
+        if not isinstance(self.acquisition, _OF_INCUMBENT):
+            return self.acquisition.parameter(round, self._domain, belief, rng)
+        # Improvement over the best that is believed, not over the luckiest value.
+        known = self.contenders()
+        return float(known.mean[0]) if len(known.mean) else 0.0
+
+    def _design(self, n: int, rng: np.random.Generator) -> Array:
+        even = self.space.snap(shifted(sobol(self.space.width, max(n, 2)), rng))
+        if isinstance(self.space, Candidates):  # of a table in clumps few rows may be near
+            even = np.vstack([even, self.space.sample(rng, 4 * n)])
+        even = even[np.sort(np.unique(even, axis=0, return_index=True)[1])]
+        rows = [u for u in even if self.admissible(self.space.decode(u))][: max(n, 2)]
+        return np.array(rows).reshape(len(rows), self.space.width)
+
+
+class _Domain:
+    """The unit cube, or finitely many points of it, as an acquisition knows a set of actions."""
+
+    def __init__(self, dimension: int, size: int | None) -> None:
+        self._box, self._size = Box(np.zeros(dimension), np.ones(dimension)), size
+
+    @property
+    def dimension(self) -> int:
+        return self._box.dimension
+
+    def theoretical_beta(self, round: int, kernel: Kernel, delta: float, events: int = 2) -> float:
+        if self._size is not None:
+            return finite_beta(self._size, round, delta)
+        return self._box.theoretical_beta(round, kernel, delta, events)
+
+    def maximise(
+        self,
+        acquisition: Acquisition,
+        parameter: float,
+        belief: Belief,
+        rng: np.random.Generator,
+        start: Array | None = None,
+    ) -> Selection:
+        return self._box.maximise(acquisition, parameter, belief, rng, start)
+
+    def maximise_draw(self, belief: Belief, rng: np.random.Generator) -> Selection:
+        return self._box.maximise_draw(belief, rng)
