@@ -24,7 +24,7 @@ def wave(p: Params) -> float:
 
 
 def hill(p: Params) -> float:
-    return -((p["n"] - 8) ** 2) / 20.0 - (p["m"] - 2) ** 2 / 5.0 + (p["c"] == "b")
+    return float(-((p["n"] - 8) ** 2) / 20.0 - (p["m"] - 2) ** 2 / 5.0 + (p["c"] == "b"))
 
 
 SETTINGS: dict[str, tuple[Mapping[str, Any] | Candidates, Objective]] = {

@@ -42,7 +42,7 @@ ACQUISITIONS: list[Acquisition] = [
 
 
 def objective(p: Params) -> float:
-    return math.sin(5.0 * p["x"]) + 0.1 * math.log(p["n"]) + 0.3 * (p["c"] == "b") - 0.2 * p["b"]
+    return math.sin(5.0 * p["x"]) + 0.1 * math.log(p["n"]) + 0.3 * float(p["c"] == "b") - 0.2 * float(p["b"])
 
 
 def known(opt: Optimizer) -> Any:

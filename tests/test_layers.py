@@ -62,6 +62,7 @@ LAYERS = [
     ["commands.program"],
     ["commands.asking", "commands.run", "commands.show"],
     ["cli"],
+    ["__main__"],
 ]
 EXTRAS = {
     "threads": {"threadpoolctl"},

@@ -14,7 +14,7 @@ from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
 from uncubed.optimizer import Optimizer
 from uncubed.records import Suggestion
-from uncubed.space import Params
+from uncubed.space import Params, Space
 
 Objective = Callable[[Params], float]
 
@@ -56,6 +56,7 @@ def run(opt: Optimizer, f: Objective, steps: int) -> list[Params]:
 
 
 def every(opt: Optimizer) -> list[Params]:
+    assert isinstance(opt.space, Space)
     return [opt.space.decode(u) for u in opt.space.grid()]
 
 
@@ -109,7 +110,7 @@ class Driver:
             self.ask()
         elif what == "fixed":
             point = self.random_point(rng)
-            names = [name for name in self.opt.space.dimensions if rng.random() < 0.5]
+            names = [name for name in self.opt.space.names if rng.random() < 0.5]
             params = self.ask(fixed={name: point[name] for name in names})
             assert all(params[name] == point[name] for name in names)
         elif what == "enqueue":
@@ -454,7 +455,7 @@ def test_while_values_are_awaited_it_is_about_what_more_to_ask() -> None:
     space, f = PROBLEMS["a wave"]
     opt = Optimizer(space, seed=0)
     run(opt, f, 7)
-    out = []
+    out: list[Suggestion] = []
     while opt.done is None and len(out) < 60:
         out.append(opt.ask())
     assert len(out) < 60  # as if the values had come as expected

@@ -14,7 +14,7 @@ SQUARE = {"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}
 
 
 def bowl(p: Params) -> float:
-    return (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2
+    return float((p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2)
 
 
 def run(f: Any, n: int, space: Any = SQUARE, **options: Any) -> Optimizer:

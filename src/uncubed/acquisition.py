@@ -18,7 +18,7 @@ from scipy.special import log_ndtr
 from uncubed import _validation as check
 from uncubed._gaussian import density_over_distribution, log_tau, over_tau
 from uncubed._typing import Array
-from uncubed.beliefs import Belief, SketchedBelief
+from uncubed.beliefs import Belief, PosteriorGradient, SketchedBelief
 from uncubed.errors import InvalidInputError
 from uncubed.kernels import Kernel
 
@@ -190,7 +190,11 @@ class Acquisition(ABC):
 
     def value_and_gradient(self, belief: Belief, X: Array, parameter: float) -> tuple[Array, Array]:
         """`value` at rows of X, shape (n,), and its gradient in x, shape (n, d); 0 where that is no number."""
-        mean, variance, mean_gradient, variance_gradient = belief.gradient(X)
+        return self.climb(belief.gradient(X), parameter)
+
+    def climb(self, posterior: PosteriorGradient, parameter: float) -> tuple[Array, Array]:
+        """The same of what a belief said at these rows."""
+        mean, variance, mean_gradient, variance_gradient = posterior
         std = np.sqrt(variance)
         by_mean, by_std = self.partials(mean, std, parameter)
         with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb

@@ -47,6 +47,11 @@ class Book:
         """Points that need not be tried first any more."""
         return len(self.model.history) + len(self.pending) + len(self._unplaced)
 
+    def was_tried(self, action: Array) -> bool:
+        """Whether a value or a failure came from there, or is awaited."""
+        elsewhere = [*(s.decision.action for s in self.pending.values()), *self._unplaced]
+        return action in self.model.history or any((action == other).all() for other in elsewhere)
+
     def gave_no_value(self, action: Array) -> bool:
         """Whether an evaluation there failed, and none gave a value."""
         return action.tobytes() in self._never

@@ -223,7 +223,7 @@ class Driver:
         self._opt.fail(suggestion, reason)
         if self._alike is None:
             return
-        self._alike.append(reason)
+        self._alike.append(reason.partition(", got ")[0])  # what came differs from point to point
         if len(set(self._alike)) > 1:
             self._alike = None
         elif len(self._alike) == ALIKE:

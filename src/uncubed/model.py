@@ -6,6 +6,7 @@ old one serves. The schedule counts values and never looks at a clock, so that a
 """
 
 import math
+import sys
 import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple, final
@@ -34,20 +35,33 @@ REPLAYED = 512
 REFRESHED = 512
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
-FARTHEST = 8.0
-"""Robust standard deviations from the centre beyond which a value is clipped."""
+FARTHEST = (5.0, 40.0)
+"""Robust standard deviations below and above the centre beyond which a value is clipped.
+
+How bad the worst are teaches nothing about the best; but the best may lie far out, that of Hartmann-6 at 24.
+"""
+
+BULK = 16
+"""First values whose spread counts: the first design sees all of the space, later values are mostly near the best."""
 
 
 class Scaling(NamedTuple):
-    """An affine map from the objective's units to the belief's."""
+    """An affine map from the objective's units to the belief's, of values between two edges."""
 
     centre: float = 0.0
     spread: float = 1.0
+    least: float = -sys.float_info.max
+    largest: float = sys.float_info.max
 
     def scaled(self, values: Array) -> Array:
         """In the belief's units, clipped."""
-        clipped: Array = np.clip((values - self.centre) / self.spread, -FARTHEST, FARTHEST)
+        clipped: Array = (np.clip(values, self.least, self.largest) - self.centre) / self.spread
         return clipped
+
+    def clips(self, values: Array) -> NDArray[np.bool_]:
+        """Which values lie outside the edges."""
+        outside: NDArray[np.bool_] = (values < self.least) | (values > self.largest)
+        return outside
 
 
 class Lesson(NamedTuple):
@@ -117,7 +131,7 @@ class Model:
             kept,
             information_gain(variance, assumed),
             min(belief.distinct + kept, self.max_model_order),
-            abs(float(self.scaling.scaled(np.array([value]))[0])) == FARTHEST,
+            bool(self.scaling.clips(np.array([value]))[0]),
         )
 
     def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False) -> None:
@@ -160,7 +174,7 @@ class Model:
     @property
     def clipped(self) -> int:
         """Values that lie too far out to be taken at their word."""
-        return int((np.abs(self.scaling.scaled(self.history.values)) == FARTHEST).sum())
+        return int(self.scaling.clips(self.history.values).sum())
 
     # On disk
 
@@ -286,8 +300,19 @@ class _Filling(NamedTuple):
 
 def scaling_of(values: Array) -> Scaling:
     """Mean and standard deviation, values far outside the bulk counted as at its edge."""
-    centre = float(np.median(values))
-    bulk = 1.4826 * float(np.median(np.abs(values - centre)))
-    within = np.clip(values, centre - FARTHEST * bulk, centre + FARTHEST * bulk) if bulk > 0.0 else values
+    centre, bulk, edges = float(np.median(values)), _bulk(values), Scaling()
+    if bulk > 0.0 and len(values) >= BULK // 2:  # of a few values any may be the odd one
+        edges = edges._replace(least=centre - FARTHEST[0] * bulk, largest=centre + FARTHEST[1] * bulk)
+    within = np.clip(values, edges.least, edges.largest)
     spread = float(within.std()) if np.ptp(within) > 0.0 else 0.0  # of equal values it may be rounding
-    return Scaling(float(within.mean()), spread if spread > 0.0 else 1.0)
+    return edges._replace(centre=float(within.mean()), spread=spread if spread > 0.0 else 1.0)
+
+
+def _bulk(values: Array) -> float:
+    """A robust standard deviation that does not shrink as a search settles: the largest of the first 16, 32, …, all."""
+    counts = [BULK * 2**k for k in range((len(values) // BULK).bit_length())]
+    return max(_deviation(values[:n]) for n in [*counts, len(values)])
+
+
+def _deviation(values: Array) -> float:
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))

@@ -243,8 +243,8 @@ class Optimizer:
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
         """Mean and variance of the objective at these points, in its units."""
         mean, variance = self._model.belief.predict(self._encoded(rows))
-        centre, spread = self._model.scaling
-        return Posterior(self._book.sign * (centre + spread * mean), spread**2 * variance)
+        scaling = self._model.scaling
+        return Posterior(self._book.sign * (scaling.centre + scaling.spread * mean), scaling.spread**2 * variance)
 
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: inverse length-scales, as fractions of their sum."""
@@ -413,7 +413,8 @@ class Optimizer:
         """What comes next, and the generator after it."""
         first, tried = self._proposer.first, self._book.tried
         if enqueued or (tried < len(first) and not fixed):
-            action = self._book.queue[0] if enqueued else first[tried]
+            left = (u for u in np.roll(first, -tried, axis=0) if not self._book.was_tried(u))
+            action = self._book.queue[0] if enqueued else next(left)
             mean, variance = self._expecting().predict(action[None, :])
             return Selection(action, float(mean[0]), float(variance[0]), math.nan, None), self._rng
         if self._foreseen is not None and self._foreseen[0] is not None and not fixed:
@@ -490,6 +491,8 @@ def _acquisition(given: Acquisition | None) -> Acquisition:
 
 
 def _functions(constraints: Sequence[Callable[[Params], bool]]) -> tuple[Callable[[Params], bool], ...]:
+    if callable(constraints):
+        raise InvalidInputError("constraints: expected a list of functions, got a function")
     for constraint in constraints:
         if not callable(constraint):
             raise InvalidInputError(f"constraints: expected functions, got {type(constraint).__name__}")

@@ -159,8 +159,10 @@ class Search:
         free = self._continuous & ~task.held.columns
 
         def climb(U: Array) -> tuple[Array, Array]:
-            value, gradient = task.acquisition.value_and_gradient(task.belief, U, task.parameter)
-            return value, np.where(free, gradient, 0.0)
+            posterior = task.belief.gradient(U)
+            value, gradient = task.acquisition.climb(posterior, task.parameter)
+            worth = task.worth.of(posterior.mean, posterior.variance)  # what climbs out of it would be thrown away
+            return np.where(worth, value, -np.inf), np.where(free, gradient, 0.0)
 
         return climb
 

@@ -34,6 +34,10 @@ class Space:
         self.dimensions = {name: d for name, d in self.parameters.items() if isinstance(d, Dimension)}
         if not self.dimensions:
             raise InvalidInputError("space: expected at least one parameter to search, got constants only")
+        for name, constant in self.parameters.items():
+            if isinstance(constant, list | range | set):
+                expected = f"a dimension, such as Categorical({list(constant)!r}), or a constant"
+                raise InvalidInputError(f"{name}: expected {expected}, got a {type(constant).__name__}")
         widths = [d.width for d in self.dimensions.values()]
         self.width = sum(widths)
         self.groups = groups_of(widths)

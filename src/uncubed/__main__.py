@@ -1,0 +1,7 @@
+"""`python -m uncubed`: the command line."""
+
+import sys
+
+from uncubed.cli import main
+
+sys.exit(main())
