@@ -3,6 +3,8 @@
 Blocks marked `py` need what is not installed here and are not run.
 """
 
+import inspect
+import math
 import os
 import re
 import subprocess
@@ -14,6 +16,8 @@ from typing import NamedTuple
 import pytest
 
 import uncubed
+from uncubed.model import FARTHEST
+from uncubed.optimizer import DEFAULT_EPSILON
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != "paper.md")
@@ -83,6 +87,19 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_names_are_those_of_the_library(page: Path) -> None:
     names = set(re.findall(r"\buc\.(\w+)", page.read_text(encoding="utf-8")))
     assert names <= set(uncubed.__all__)
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    budget, certificates = (
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("budget.md", "certificates.md")
+    )
+    default = math.expm1(2.0 * DEFAULT_EPSILON)
+    assert f"exceeds {default:.2g} of the variance" in budget
+    assert f"the default is ε = ½ log {1.0 + default:.2g}" in budget
+    assert f"max_model_order={inspect.signature(uncubed.Optimizer).parameters['max_model_order'].default}`" in budget
+    assert "more than {:g} robust standard deviations worse than the middle, or {:g} better".format(
+        *FARTHEST
+    ) in " ".join(certificates.split())
 
 
 def test_every_page_is_in_the_index() -> None:

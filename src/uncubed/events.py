@@ -16,7 +16,7 @@ import itertools
 import math
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +72,15 @@ def decode_space(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_parameter(name: str, parameter: Any) -> Any:
+    if isinstance(parameter, Categorical):
+        return {"type": "categorical", "choices": [_encode_value(name, choice) for choice in parameter.choices]}
     for word, kind in _DIMENSIONS.items():
         if isinstance(parameter, kind):
-            return {"type": word, **{f.name: _encode_value(name, getattr(parameter, f.name)) for f in fields(kind)}}  # type: ignore[arg-type]
+            return {"type": word, **asdict(parameter)}  # type: ignore[call-overload]
     return _encode_value(name, parameter)
 
 
 def _encode_value(name: str, value: Any) -> Any:
-    if isinstance(value, tuple):  # choices
-        return [_encode_value(name, choice) for choice in value]
     value = plain(value)
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
