@@ -432,7 +432,9 @@ def test_alone_the_one_that_died_has_failed() -> None:
         {"learning_rate": 0.1},
         {"tolerance": -1.0},
     ],
-    ids=str,
+    ids=lambda wrong: " ".join(
+        f"{name} {value if isinstance(value, int | float) else ''}" for name, value in wrong.items()
+    ),
 )
 def test_wrong_options_are_named(wrong: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"

@@ -32,7 +32,7 @@ MANY_ROWS = 128
 REPLAYED = 512
 """Past values that a fresh belief takes in per value told."""
 
-REFRESHED = 512
+REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
 FARTHEST = (5.0, 40.0)
