@@ -36,6 +36,7 @@ LAYERS = [
     ["bandit", "model", "search"],
     ["book", "table"],
     ["events", "proposer"],
+    ["account"],
     ["optimizer"],
     ["driver"],
     ["progress"],

@@ -347,7 +347,7 @@ def test_failures_are_recorded_and_await_nothing() -> None:
     with pytest.raises(InvalidInputError, match="best" + EXPECTED_GOT):
         _ = opt.best
     opt.tell({"x": 1.25, "y": 1.0}, 3.0)
-    assert any("2 failures" in caveat for caveat in opt.certificate().caveats)
+    assert any("worst value told: 2" in caveat for caveat in opt.certificate().caveats)
 
 
 def test_where_evaluations_fail_fewer_are_suggested() -> None:

@@ -13,6 +13,7 @@ from uncubed import _validation as check
 from uncubed import events
 from uncubed._html import html
 from uncubed._typing import Array
+from uncubed.account import Account
 from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling
 from uncubed.beliefs import Belief, Posterior
 from uncubed.book import NO_LESSON, Book
@@ -105,6 +106,7 @@ class Optimizer:
             rng=self._rng,
         )
         self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
+        self._account = Account(self.space, self._book, self._proposer)
         self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
         self._noted = 0  # the model's fits, when the last milestone was noted
         self._identity, self._written = uuid.uuid4().hex, 0
@@ -164,7 +166,7 @@ class Optimizer:
     ) -> None:
         """Learn past values at once: one fit, and linear time. Values that are not finite are failures."""
         self._book.check()
-        X, numbers = self._encoded(rows), np.array([_number("value", value) for value in values])
+        X, numbers = self._account.encoded(rows), np.array([_number("value", value) for value in values])
         noises = np.full(len(X), math.nan)
         if noise_variances is not None:
             noises = np.array([check.positive("noise_variances", noise) for noise in noise_variances])
@@ -231,37 +233,24 @@ class Optimizer:
     @property
     def log(self) -> Log:
         """What was told, in the order it came; `params` says where."""
-        history = self._model.history
-        real = history.real
-        return Log(self._book.sign * history.values[real], history.nats[real], history.model_orders[real])
+        return self._account.log()
 
     def params(self, index: int) -> Params:
         """The point of an entry of the log."""
-        history = self._model.history
-        return self.space.decode(history.actions[history.real[check.index("index", index, self._book.told)]])
+        return self._account.params(index)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
         """Mean and variance of the objective at these points, in its units."""
-        mean, variance = self._model.belief.predict(self._encoded(rows))
-        scaling = self._model.scaling
-        return Posterior(self._book.sign * (scaling.centre + scaling.spread * mean), scaling.spread**2 * variance)
+        return self._account.predict(rows)
 
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: inverse length-scales, as fractions of their sum."""
-        scales = np.broadcast_to(self._model.belief.kernel.length_scale, (self.space.width,))
-        first = np.unique(self.space.groups, return_index=True)[1]
-        inverse = 1.0 / scales[first]
-        return dict(zip(self.space.names, (inverse / inverse.sum()).tolist(), strict=True))
+        return self._account.importance()
 
     @property
     def best(self) -> Trial:
         """The point told with the largest posterior mean: not the luckiest value."""
-        rows, mean, variance = self._proposer.contenders()
-        k = next((k for k, row in enumerate(rows) if not self._book.gave_no_value(row)), None)
-        if k is None:
-            raise InvalidInputError("best: expected at least one value told, got none yet")
-        value = self._book.sign * self._model.history.mean_at(rows[k])
-        return self._trial(rows[k], value, mean[k], variance[k])
+        return self._account.best()
 
     @property
     def done(self) -> str | None:
@@ -281,29 +270,7 @@ class Optimizer:
 
     def certificate(self) -> Promise:
         """How far from the best one can still be; of a table every row is looked at."""
-        return self._promise(whole=True)
-
-    def _gap_within(self, tolerance: float) -> float | None:
-        # What a search finds is at most what is there: where that is too much, no table need be looked at whole.
-        if self._promise(whole=False).gap > tolerance:
-            return None
-        gap = self.certificate().gap
-        return gap if gap <= tolerance else None
-
-    def _promise(self, *, whole: bool) -> Promise:
-        best, spread = self.best, self._model.scaling.spread
-        recommended, lower, upper, width = self._proposer.bounds(deepcopy(self._rng), whole=whole)
-        mean, variance = self._model.belief.predict(recommended[None, :])
-        told = self._model.history.mean_at(recommended) if recommended in self._model.history else math.nan
-        best_lower = (self._book.sign * best.mean - self._model.scaling.centre - width * best.std) / spread
-        return Promise(
-            recommended=self._trial(recommended, self._book.sign * told, mean[0], variance[0]),
-            gap=spread * (upper - lower),
-            best=best,
-            best_gap=spread * (upper - best_lower),
-            delta=self.delta,
-            caveats=self._caveats(),
-        )
+        return self._account.promise(deepcopy(self._rng), whole=True)
 
     def __repr__(self) -> str:
         what = f"{self.direction} over {', '.join(self.space.names)}"
@@ -387,10 +354,7 @@ class Optimizer:
             events.write_checkpoint(self._journal.path, self._identity, self._written, self._model)
 
     def _note_milestone(self) -> None:
-        promise = self._promise(whole=False)
-        recommended, sign = promise.recommended, self._book.sign
-        lower = recommended.mean - sign * self._proposer.width() * recommended.std
-        milestone = Milestone(self.evaluations, promise.best.mean, *sorted([lower, lower + sign * promise.gap]))
+        milestone = self._account.milestone(deepcopy(self._rng))
         self._write(lambda: {"event": "milestone", **milestone._asdict()}, durable=False)
         self._book.milestones.append(milestone)
 
@@ -456,25 +420,12 @@ class Optimizer:
     def _where(self, id: int | None, action: Array) -> dict[str, Any]:
         return {"id": id} if id is not None else events.encode_point(self.space, action)
 
-    def _encoded(self, rows: Sequence[Mapping[str, Any]]) -> Array:
-        return np.array([self.space.encode(row) for row in rows]).reshape(len(rows), self.space.width)
-
-    def _trial(self, action: Array, value: float, mean: float, variance: float) -> Trial:
-        scaling = self._model.scaling
-        believed = self._book.sign * (scaling.centre + scaling.spread * float(mean))
-        return Trial(self.space.decode(action), value, believed, scaling.spread * math.sqrt(float(variance)))
-
-    def _caveats(self) -> tuple[str, ...]:
-        belief, failures = self._model.belief, len(self._book.failures)
-        caveats = {
-            "hyper-parameters were learned: it holds under the fitted model": True,
-            "up to the search, which may miss a narrow peak": not self._proposer.exhaustive,
-            "fewer values than the first design": len(self._model.history) < len(self._proposer.first),
-            f"{belief.evictions} atoms were evicted": belief.evictions > 0,
-            f"{self._model.clipped} values were clipped": self._model.clipped > 0,
-            f"{failures} failures count as the worst value told": failures > 0,
-        }
-        return tuple(text for text, holds in caveats.items() if holds)
+    def _gap_within(self, tolerance: float) -> float | None:
+        # What a search finds is at most what is there: where that is too much, no table need be looked at whole.
+        if self._account.promise(deepcopy(self._rng), whole=False).gap > tolerance:
+            return None
+        gap = self.certificate().gap
+        return gap if gap <= tolerance else None
 
 
 def _direction(direction: str) -> str:
