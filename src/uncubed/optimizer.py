@@ -27,8 +27,8 @@ from uncubed.proposer import Proposer
 from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
 from uncubed.space import Params, Space
 
-DEFAULT_EPSILON = 0.5 * math.log(1.3)
-"""Least information worth an evaluation: the variance must exceed 0.3 of the noise's."""
+DEFAULT_EPSILON = 0.5 * math.log(1.1)
+"""Least information worth an evaluation: the variance must exceed 0.1 of the noise's; see `benchmarks/quality.py`."""
 
 
 @final
