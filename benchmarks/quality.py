@@ -24,12 +24,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import scipy
 
 import uncubed as uc
 from benchmarks.problems import NOISES, PROBLEMS, Problem
 from uncubed._typing import Array
 
 AT = (50, 100, 200)
+VERSIONS = {"uncubed": uc.__version__, "numpy": np.__version__, "scipy": scipy.__version__}
 LEAST_REGRET = 1e-6
 """Regrets below this, as a fraction of the function's spread, count as this: nobody needs less, and logarithms of
 rounding would drown the rest."""
@@ -78,7 +80,7 @@ def regrets(study: Study, evaluations: int) -> dict[str, Any]:
         opt.tell(suggestion, problem(suggestion.params) + noise * float(rng.standard_normal()))
         if n in AT:
             found[str(n)] = problem(opt.best.params) - problem.optimum
-    return study._asdict() | {"regret": found, "ms": 1e3 * (time.perf_counter() - start) / evaluations}
+    return study._asdict() | {"regret": found, "ms": 1e3 * (time.perf_counter() - start) / evaluations} | VERSIONS
 
 
 def run(studies: Sequence[Study], evaluations: int, rows: Path, jobs: int) -> None:
@@ -163,6 +165,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Simple regret with thresholding and without.")
     parser.add_argument("--rows", type=Path, default=Path("quality.jsonl"), help="JSON lines, one per study; appended")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument(
+        "--first-seed", type=int, default=100, help="below 100 are those that the default was chosen by"
+    )
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--noises", nargs="+", choices=NOISES, default=list(NOISES))
     parser.add_argument("--methods", nargs=2, choices=METHODS, default=list(METHODS), help="the two to compare")
@@ -174,7 +179,7 @@ def main() -> None:
         options.problems, options.seeds, options.evaluations = ["forrester-1", "branin-2", "hartmann-3"], 3, AT[0]
     studies = [
         Study(problem, noise, method, seed)
-        for seed in range(options.seeds)
+        for seed in range(options.first_seed, options.first_seed + options.seeds)
         for problem in options.problems
         for noise in options.noises
         for method in options.methods
