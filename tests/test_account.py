@@ -10,7 +10,7 @@ SPACE = {"x": Float(0.0, 1.0), "n": Int(0, 5), "c": Categorical(["a", "b", "c"])
 
 
 def f(p: Params) -> float:
-    return 100.0 + 20.0 * float(p["x"]) - (p["c"] == "b")
+    return 100.0 + 20.0 * float(p["x"]) - float(p["c"] == "b")
 
 
 def told(direction: str, n: int = 20) -> Optimizer:
