@@ -32,7 +32,7 @@ SETTINGS: dict[str, tuple[Mapping[str, Any] | Candidates, Objective]] = {
     "grid": (GRID, hill),
 }
 BUDGETS = [
-    None,
+    Budget.constant(0.2),
     Budget.constant(0.5),
     Budget.resolution(0.1, relative=True),
     Budget.gap(0.5),
@@ -48,12 +48,10 @@ def finished(opt: Optimizer, f: Objective, noise: float, most: int = 150) -> Opt
     return opt
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("budget", BUDGETS, ids=["0.2 nats", "0.5 nats", "resolution", "gap"])
 @pytest.mark.parametrize("where", SETTINGS)
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
-def test_done_means_a_gap_of_at_most_twice_root_beta_threshold(
-    where: str, budget: Budget | None, direction: str
-) -> None:
+def test_done_means_a_gap_of_at_most_twice_root_beta_threshold(where: str, budget: Budget, direction: str) -> None:
     space, f = SETTINGS[where]
     opt = finished(Optimizer(space, budget=budget, direction=direction, seed=1), f, 0.1)
     assert opt.done == "nothing informative is left that could be the best"
@@ -149,5 +147,5 @@ def test_a_table_of_labels_and_numbers_can_be_fixed_constrained_and_enqueued() -
 
 
 def test_a_table_of_one_row_is_done_after_a_few_looks_at_it() -> None:
-    opt = finished(Optimizer(Candidates([{"x": 1.0, "k": "a"}]), seed=0), lambda _: 3.0, 0.1, most=8)
+    opt = finished(Optimizer(Candidates([{"x": 1.0, "k": "a"}]), seed=0), lambda _: 3.0, 0.1, most=15)
     assert opt.best.params == {"x": 1.0, "k": "a"}

@@ -328,3 +328,48 @@ def test_what_json_cannot_hold_is_refused_before_a_file_is_made(tmp_path: Path, 
 def test_a_parameter_that_cannot_be_is_said(parameter: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         decode_space({"x": parameter})
+
+
+# What must not happen
+
+
+@pytest.mark.parametrize("content", [b'{"lr": 0.1}', b"a,b\n1,2\n3,4", b"\x93NUMPY\x01\x00", b'{"kind":"other"}\n{"n'])
+def test_a_file_that_is_no_study_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(content)
+    with pytest.raises(StateError, match="mine"):
+        Optimizer(MIXED, journal=path)
+    with pytest.raises(StateError, match="mine"):
+        Optimizer.resume(path)
+    assert path.read_bytes() == content
+
+
+def test_a_study_killed_in_its_first_line_can_be_begun_again(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    Optimizer(MIXED, journal=path).close()
+    path.write_bytes(path.read_bytes()[:40])
+    Optimizer(MIXED, journal=path).close()
+    Optimizer.resume(path).close()
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+@pytest.mark.parametrize("noise", [1e-90, 1e-40, 1.0, 1e90])
+def test_noise_of_any_size_is_learned_and_read_again(tmp_path: Path, scale: float, noise: float) -> None:
+    path = tmp_path / "study.jsonl"
+    with Optimizer({"x": Float(0, 1)}, seed=0, journal=path) as opt:
+        for k in range(9):
+            opt.tell({"x": k / 8}, scale * math.sin(k), noise)
+        expected = known(opt)
+    assert known(Optimizer.resume(path, read_only=True)) == expected
+
+
+def test_the_budget_follows_the_tolerance_unless_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    Optimizer(MIXED, tolerance=0.5, journal=path).close()
+    again = Optimizer.resume(path, read_only=True)
+    assert again.budget == Budget.gap(0.5)
+    again.tolerance = 0.25
+    assert again.budget == Budget.gap(0.25)
+    given = Optimizer(MIXED, tolerance=0.5, budget=Budget.keep_all())
+    given.tolerance = 0.1
+    assert given.budget == Budget.keep_all()

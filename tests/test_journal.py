@@ -117,3 +117,32 @@ def test_a_closed_journal_takes_nothing_more(tmp_path: Path) -> None:
     journal.close()
     with pytest.raises(StateError, match="closed"):
         journal.append({})
+
+
+def test_a_deleted_journal_is_said_before_a_value_is_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    with Journal(path) as journal:
+        journal.append({"n": 1})
+        path.unlink()
+        with pytest.raises(StateError, match="it was deleted"):
+            journal.append({"n": 2})
+
+
+def test_a_copy_of_the_process_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "study.jsonl", {"n": 1})
+    with Journal(path) as journal:
+        monkeypatch.setattr("uncubed.journal.os.getpid", lambda: -1)
+        with pytest.raises(StateError, match="made by fork"):
+            journal.append({"n": 2})
+        monkeypatch.undo()
+    assert list(events(path)) == [{"n": 1}]
+
+
+def test_half_a_character_of_a_file_name_is_written_somehow(tmp_path: Path) -> None:
+    path = written(tmp_path / "study.jsonl", {"reason": "no \udcff.txt", "n": 1})
+    assert next(events(path))["n"] == 1
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match=r"none.study\.jsonl: expected a directory that exists"):
+        Journal(tmp_path / "none" / "study.jsonl")

@@ -40,8 +40,11 @@ def test_it_finds_the_best() -> None:
     assert (result.value, result.params) == (result.best.value, result.best.params)
     assert result.best == result.optimizer.best
     assert result.certificate.gap >= 0
-    assert (result.evaluations, result.failures) == (25, ())
-    assert result.reason == "25 evaluations were made"
+    assert result.evaluations <= 25
+    assert result.failures == ()
+    assert result.reason == (
+        "25 evaluations were made" if result.evaluations == 25 else "nothing informative is left that could be the best"
+    )
 
 
 def test_to_minimize_is_to_maximize_the_negative() -> None:

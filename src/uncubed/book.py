@@ -102,7 +102,9 @@ class Book:
     def check(self) -> None:
         """Raise if a change was interrupted."""
         if self._changing:
-            raise StateError("expected a whole state, got one interrupted while it learned; resume from the journal")
+            raise StateError(
+                "expected a whole state, got one interrupted while it learned; resume from the journal if there is one"
+            )
 
     def _answered(self, id: int | None) -> None:
         if id is not None:

@@ -13,6 +13,7 @@ A point is `params` in a space of named parameters, and `row` in a table.
 """
 
 import itertools
+import json
 import math
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ Json = dict[str, Any]
 
 KIND, CHECKPOINT, VERSION = "uncubed study", "uncubed checkpoint", 1
 
-_OBJECTS = ("acquisition", "budget", "kernel")
+_OBJECTS = {"acquisition": "acquisition", "budget": "given_budget", "kernel": "kernel"}
 _NUMBERS = {
     "direction": "direction",
     "noise_variance": "noise_variance",
@@ -177,9 +178,20 @@ def header(opt: Any, identity: str) -> Json:
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
         "space": encode_space(opt.space),
         "constraints": len(opt.constraints),
-        **{name: _state.encode(getattr(opt, name)) for name in _OBJECTS},
+        **{name: _state.encode(getattr(opt, attribute)) for name, attribute in _OBJECTS.items()},
         **{name: getattr(opt, attribute) for name, attribute in _NUMBERS.items()},
     }
+
+
+def check_new(path: Path) -> None:
+    """Raise if a file has something else in it than a study, or the torn first line of one."""
+    if not path.is_file():
+        return
+    start = json.dumps({"kind": KIND}, separators=(",", ":")).encode()[:-1]
+    with path.open("rb") as file:
+        head = file.read(len(start))
+    if not start.startswith(head):
+        raise StateError(f"{path}: expected a new file, got one with something else in it")
 
 
 def read_header(path: Path) -> Json:
@@ -294,4 +306,5 @@ def _read_checkpoint(path: Path, identity: str, lines: int) -> Json | None:
 
 
 def _checkpoint(path: Path) -> Path:
-    return path.with_name(f"{path.name}.checkpoint")
+    file = path.resolve()
+    return file.with_name(f"{file.name}.checkpoint")

@@ -33,7 +33,7 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.resolve()
+        self.path, self._owner = path.resolve(), os.getpid()
         self._lock = _locked(self.path)
         try:
             self._file = self.path.open("ab", buffering=0)
@@ -68,11 +68,15 @@ class Journal:
         """
         if self.closed:
             raise StateError(f"{self.path}: expected an open journal, got a closed one")
-        line = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        if os.getpid() != self._owner:
+            raise StateError(f"{self.path}: expected the process that opened it, got a copy of it made by fork")
+        text = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        line = text.encode(errors="backslashreplace") + b"\n"  # file names may have halves of characters
         try:
             self._write(line)
             if durable:
                 os.fsync(self._file.fileno())
+                self._check_there()
         except BaseException:
             self._file.truncate(self._end)
             raise
@@ -87,6 +91,10 @@ class Journal:
             self._file.close()
         finally:
             self._unlock()
+
+    def _check_there(self) -> None:
+        if not os.fstat(self._file.fileno()).st_nlink:
+            raise StateError(f"{self.path}: expected the file that was opened, got none: it was deleted")
 
     def _write(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -143,6 +151,8 @@ def _whole(path: Path) -> int:
 
 def _locked(path: Path) -> IO[str]:
     busy = f"{path}: expected to be its only writer, but it is open for writing already"
+    if not path.parent.is_dir():
+        raise StateError(f"{path}: expected a directory that exists, got {path.parent}")
     if path in _open:
         raise StateError(f"{busy}, in this process; close() it first")
     # A file of its own: such a lock is released when its process closes the file in any place, reading included.

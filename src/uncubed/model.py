@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from uncubed import _state
 from uncubed._typing import Array
+from uncubed._validation import LARGEST
 from uncubed.beliefs import ProjectedBelief
 from uncubed.errors import FitWarning
 from uncubed.fit import Fit, fit
@@ -28,6 +29,9 @@ FIT_ROWS = 256
 
 MANY_ROWS = 128
 """Rows from which a fit starts from fewer places."""
+
+LITTLE = 8
+"""Values told at once are learned one by one where the history has so many times as many."""
 
 REPLAYED = 512
 """Past values that a fresh belief takes in per value told."""
@@ -57,6 +61,12 @@ class Scaling(NamedTuple):
         """In the belief's units, clipped."""
         clipped: Array = (np.clip(values, self.least, self.largest) - self.centre) / self.spread
         return clipped
+
+    def noise(self, variances: Any) -> Any:
+        """Variances of noise in the belief's units, within what a belief can take: a value told must be learned."""
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.asarray(variances, float) / self.spread / self.spread
+        return np.clip(scaled, 1.0 / LARGEST, LARGEST)[()]
 
     def clips(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie outside the edges."""
@@ -126,7 +136,7 @@ class Model:
         belief = self.belief
         kept = belief.would_keep(action)
         variance = float(belief.predict(action[None, :]).variance[0])
-        assumed = belief.noise_variance if noise is None else noise / self.scaling.spread**2
+        assumed = belief.noise_variance if noise is None else self.scaling.noise(noise)
         return Lesson(
             kept,
             information_gain(variance, assumed),
@@ -139,7 +149,7 @@ class Model:
         self.write_down(action, value, noise, lesson, imputed=imputed)
         belief = self.belief
         scaled = float(self.scaling.scaled(np.array([value]))[0])
-        belief.update(action, scaled, noise_variance=None if noise is None else noise / self.scaling.spread**2)
+        belief.update(action, scaled, noise_variance=None if noise is None else self.scaling.noise(noise))
         if belief.distinct > self.max_model_order:
             belief.evict()
         self._advance()
@@ -159,10 +169,19 @@ class Model:
 
     def tell_many(self, X: Array, values: Array, noises: Array | None = None) -> None:
         """Learn many at once: one fit, and one pass over the history; noise is NaN where it is not known."""
+        if LITTLE * len(X) <= len(self.history):  # a pass over a long history would be dear
+            self._learn_in_turn(X, values, noises)
+            return
         self.write_down_many(X, values, noises)
         self._refit()
         self._fill(len(self.history))
         self._settle(len(X))
+
+    def _learn_in_turn(self, X: Array, values: Array, noises: Array | None) -> None:
+        given = [None] * len(X) if noises is None else [v if v > 0.0 else None for v in noises.tolist()]
+        lesson = Lesson(kept=False, nats=math.nan, model_order=int(self.history.model_orders[-1]), clipped=False)
+        for action, value, noise in zip(X, values.tolist(), given, strict=True):
+            self.learn(action, value, noise, lesson)
 
     def write_down_many(self, X: Array, values: Array, noises: Array | None = None) -> None:
         """Enter values in the history and learn nothing from them."""
@@ -234,9 +253,11 @@ class Model:
     def _fit(self, scaling: Scaling) -> Fit:
         rows = self._fit_rows()
         seen, unit = self.history.observations(rows), scaling.spread**2
-        data = replace(seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / unit, noise=seen.noise / unit)
+        data = replace(
+            seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / unit, noise=scaling.noise(seen.noise)
+        )
         known = self.known_noise is not None
-        noise = (self.known_noise or 0.0) / unit if known else self.noise_variance
+        noise = self.noise_variance if self.known_noise is None else float(scaling.noise(self.known_noise))
         # From a fitted start further ones found nothing better where rows are many, and there they cost most.
         starts = 2 if len(rows) < MANY_ROWS else 1
         found = fit(self.kernel, noise, data, groups=self.groups, known_noise=known, starts=starts, rng=self._rng)
@@ -249,7 +270,7 @@ class Model:
         rows = self.history.all_rows()
         if len(rows) <= FIT_ROWS:
             return rows
-        atoms = self.belief.dictionary[:FIT_ROWS]
+        atoms = self.belief.dictionary[:FIT_ROWS].reshape(-1, rows.shape[1])  # of an empty belief too
         others = rows[np.linspace(0, len(rows) - 1, FIT_ROWS).astype(int)]
         both = np.vstack([atoms, others])
         first = np.sort(np.unique(both, axis=0, return_index=True)[1])
@@ -277,7 +298,7 @@ class Model:
         belief, n = filling.belief, len(self.history)
         order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
         scaled = filling.scaling.scaled(self.history.values[order])
-        given = self.history.noises[order] / filling.scaling.spread**2
+        given = filling.scaling.noise(self.history.noises[order])
         noises = np.where(given > 0.0, given, belief.noise_variance)
         belief.update_many(self.history.actions[order], scaled, noises, max_model_order=self.max_model_order)
         self._filling = filling._replace(done=filling.done + len(order))

@@ -3,6 +3,7 @@
 import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self, final, overload
@@ -47,7 +48,8 @@ class Optimizer:
         space: parameters by name, or a table of `Candidates`.
         direction: "maximize" or "minimize".
         acquisition: how suggestions are chosen; expected improvement unless given.
-        budget: which of them are worth an evaluation.
+        budget: which of them are worth an evaluation: unless given, those that the noise does not drown, or with a
+            tolerance those that it needs.
         kernel: where the fit starts, and its class.
         noise_variance: of a value, where it is known and the same for all.
         constraints: functions of the params; a point is tried only if all say True.
@@ -79,14 +81,14 @@ class Optimizer:
         self.space = space if isinstance(space, Candidates) else Space(space)
         self.direction = _direction(direction)
         self.acquisition: Acquisition = _acquisition(acquisition)
-        self.budget: Budget = check.kind("budget", budget or Budget.constant(DEFAULT_EPSILON), Budget)
+        self.given_budget: Budget | None = None if budget is None else check.kind("budget", budget, Budget)
         self.kernel = kernel
         self.noise_variance = None if noise_variance is None else check.positive("noise_variance", noise_variance)
         self.constraints = _functions(constraints)
-        self.max_model_order = check.count("max_model_order", self.budget.max_model_order or max_model_order)
+        cap = None if budget is None else budget.max_model_order
+        self.max_model_order = check.count("max_model_order", cap or max_model_order)
         self.delta = check.probability("delta", delta)
         self.seed = np.random.SeedSequence().entropy if seed is None else check.count("seed", seed, least=0)
-        self.tolerance = None if tolerance is None else check.positive("tolerance", tolerance)
         self.most_evaluations = None if evaluations is None else check.count("evaluations", evaluations)
         self._rng = np.random.default_rng(self.seed)
         self._model = Model(
@@ -100,11 +102,12 @@ class Optimizer:
             self.space,
             self._model,
             acquisition=self.acquisition,
-            budget=self.budget,
+            budget=self.given_budget or Budget.constant(DEFAULT_EPSILON),
             constraints=self.constraints,
             delta=self.delta,
             rng=self._rng,
         )
+        self.tolerance = tolerance
         self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
         self._account = Account(self.space, self._book, self._proposer)
         self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
@@ -202,6 +205,23 @@ class Optimizer:
         action = self.space.encode(params)
         self._write(lambda: {"event": "enqueue", **events.encode_point(self.space, action)})
         self._book.queue.append(action)
+
+    # When it ends
+
+    @property
+    def tolerance(self) -> float | None:
+        """The certified gap at which it is done; unless a budget was given, what it needs counts as informative."""
+        return self._tolerance
+
+    @tolerance.setter
+    def tolerance(self, tolerance: float | None) -> None:
+        self._tolerance = None if tolerance is None else check.positive("tolerance", tolerance)
+        self._proposer.budget = self.given_budget or _budget(self._tolerance)
+
+    @property
+    def budget(self) -> Budget:
+        """Which points are worth an evaluation."""
+        return self._proposer.budget
 
     # What is known
 
@@ -304,9 +324,9 @@ class Optimizer:
         path = Path(path)
         if not path.is_file():
             raise StateError(f"{path}: expected the journal of a study, got no file")
+        header = events.read_header(path)  # before it is opened, which repairs its end: it may be another's file
         journal = None if read_only else Journal(path)
         try:
-            header = events.read_header(path)
             opt = cls(**events.options(header, space, constraints))
             opt._identity = header["id"]
             opt._written = events.replay(path, header, opt._book, opt.space, opt._rng)
@@ -330,6 +350,7 @@ class Optimizer:
 
     def _begin(self, path: Path) -> None:
         header = events.header(self, self._identity)
+        events.check_new(path)
         self._journal = Journal(path)
         try:
             if not self._journal.is_new:
@@ -351,7 +372,8 @@ class Optimizer:
             self._noted = self._model.fits
             self._note_milestone()
         if self._journal is not None and self._model.settled:
-            events.write_checkpoint(self._journal.path, self._identity, self._written, self._model)
+            with suppress(OSError):  # it only saves time
+                events.write_checkpoint(self._journal.path, self._identity, self._written, self._model)
 
     def _note_milestone(self) -> None:
         milestone = self._account.milestone(deepcopy(self._rng))
@@ -441,6 +463,10 @@ def _acquisition(given: Acquisition | None) -> Acquisition:
     return acquisition
 
 
+def _budget(tolerance: float | None) -> Budget:
+    return Budget.constant(DEFAULT_EPSILON) if tolerance is None else Budget.gap(tolerance)
+
+
 def _functions(constraints: Sequence[Callable[[Params], bool]]) -> tuple[Callable[[Params], bool], ...]:
     if callable(constraints):
         raise InvalidInputError("constraints: expected a list of functions, got a function")
@@ -451,7 +477,8 @@ def _functions(constraints: Sequence[Callable[[Params], bool]]) -> tuple[Callabl
 
 
 def _is_not_finite(value: Any) -> bool:
-    return isinstance(value, float | np.floating) and not math.isfinite(value)
+    number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    return isinstance(number, float | np.floating) and not math.isfinite(number)
 
 
 def _number(name: str, value: Any) -> float:

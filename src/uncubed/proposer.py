@@ -18,6 +18,7 @@ from uncubed.acquisition import (
 )
 from uncubed.actions import Box, finite_beta, shifted, sobol
 from uncubed.beliefs import Belief
+from uncubed.beliefs.projected import LEAST_NOVELTY
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
 from uncubed.certificate import BOX_EVENTS
@@ -29,6 +30,7 @@ from uncubed.space import Params, Space
 from uncubed.table import TableSearch
 from uncubed.threads import one_thread
 
+_POOLS = 16  # in which a point that constraints allow is looked for
 _NEAR = 32  # of the best points told, around which is searched
 _OF_INCUMBENT = (ExpectedImprovement, MostProbableImprovement, ProbabilityOfImprovement)
 
@@ -108,7 +110,9 @@ class Proposer:
             held: what `hold` gave.
             rng: of the search.
         """
-        found = self._find(round, belief, held, rng, otherwise=Worth())
+        # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
+        tries = (self._find(round, belief, held, rng, otherwise=Worth()) for _ in range(_POOLS))
+        found = next((one for one in tries if one is not None), None)
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
         return found
@@ -128,7 +132,10 @@ class Proposer:
         """The variance, in the belief's units, up to which a point teaches too little."""
         noise, scale = self.model.belief.noise_variance, self.model.scaling.spread
         beta = self.width() ** 2 if self.budget.needs_beta else None
-        return self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
+        threshold = self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
+        # What is no atom keeps its novelty whatever is told there: it would be asked for again and again.
+        kept = 2.0 * LEAST_NOVELTY * self.model.belief.kernel.variance
+        return max(threshold, kept) if threshold > -math.inf else threshold
 
     def width(self) -> float:
         """√β."""
@@ -207,7 +214,12 @@ class Proposer:
         if isinstance(self.space, Candidates):  # of a table in clumps few rows may be near
             even = np.vstack([even, self.space.sample(rng, 4 * n)])
         even = even[np.sort(np.unique(even, axis=0, return_index=True)[1])]
-        rows = [u for u in even if self.admissible(self.space.decode(u))][: max(n, 2)]
+        rows = [u for u in even if self.admissible(self.space.decode(u))]
+        for _ in range(_POOLS if self.constraints else 0):  # of an even design they may leave next to nothing
+            if len(rows) >= n:
+                break
+            rows += [u for u in self.space.sample(rng, 512) if self.admissible(self.space.decode(u))]
+        rows = list({u.tobytes(): u for u in rows}.values())[: max(n, 2)]
         return np.array(rows).reshape(len(rows), self.space.width)
 
 

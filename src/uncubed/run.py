@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack, final
 
-from uncubed import _validation as check
 from uncubed.acquisition import Acquisition
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
@@ -180,8 +179,7 @@ def open_study(
     try:
         _check_same(optimizer, space, direction, path)
         if "tolerance" in options:  # when to stop is said anew, as with the other limits
-            tolerance = options["tolerance"]
-            optimizer.tolerance = None if tolerance is None else check.positive("tolerance", tolerance)
+            optimizer.tolerance = options["tolerance"]
     except BaseException:
         optimizer.close()
         raise

@@ -129,7 +129,10 @@ class Search:
                 return None
             climbed, _ = ascend(self._climb(task), start, self.steps, _LEAST_GAIN)
             ends = np.vstack([start, self.space.snap(held.put(climbed))])
-            return task.selection(self._step(task, task.best(ends, 1)))
+            best = task.best(ends, 1)
+            if not len(best):  # it was worth trying by less than rounding, or a constraint changed its mind
+                return task.selection(start[:1])
+            return task.selection(self._step(task, best))
 
     def largest(
         self,
@@ -172,7 +175,7 @@ class Search:
         for _ in range(self.steps if discrete else 0):
             around = [_stepped(u, self.space.columns[name], dimension) for name, dimension in discrete.items()]
             better = task.best(np.vstack([u, *(task.held.put(rows) for rows in around)]), 1)
-            if (better == u).all():
+            if not len(better) or (better == u).all():
                 break
             u = better
         return u

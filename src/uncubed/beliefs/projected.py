@@ -18,7 +18,7 @@ from uncubed.threads import one_thread
 DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
-_LEAST_NOVELTY = 1e-10  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
+LEAST_NOVELTY = 1e-10  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
 _MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
 _TOGETHER = 64  # values taken in at once, at most
@@ -227,7 +227,7 @@ class ProjectedBelief(Belief):
         z = self._factor.inverse @ k
         Pz = self._covariance @ z
         novelty = max(self.kernel.variance - float(z @ z), 0.0)
-        least = max(self.novelty * float(z @ Pz), _LEAST_NOVELTY * self.kernel.variance)
+        least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * self.kernel.variance)
         return _Projection(k, z, Pz, novelty, novelty > least)
 
     def _take(self, x: Array, value: float, projection: "_Projection", noise_variance: float) -> None:
@@ -280,7 +280,7 @@ class ProjectedBelief(Belief):
         except np.linalg.LinAlgError:
             return 0
         unknown = np.diagonal(L) ** 2 - noise
-        new = novelty > np.maximum(self.novelty * unknown, _LEAST_NOVELTY * self.kernel.variance)
+        new = novelty > np.maximum(self.novelty * unknown, LEAST_NOVELTY * self.kernel.variance)
         n = len(X) if full or not new.any() else int(new.argmax())
         if n > 0:
             self._assimilate(Z[:, :n], PZ[:, :n], y[:n], noise[:n], L[:n, :n])

@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,8 @@ def _check(study: Study, words: Sequence[str], path: Path) -> None:
     """All that can be wrong is said before anything runs."""
     if not words:
         raise InvalidInputError(f"program: expected its command after --, got none: uncubed run {path} -- PROGRAM ...")
+    if not template.names(words[0]) and shutil.which(words[0]) is None:  # ten failures would be the study's first
+        raise InvalidInputError(f"program: expected one that can be run, got {words[0]!r}")
     space = Space(study.space)
     known = [*space.parameters, *(["id"] if "id" not in space.parameters else [])]
     if any(name in space.dimensions for word in words for name in template.names(word)):
