@@ -52,7 +52,7 @@ class Priors(NamedTuple):
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
     variance: LogNormal = LogNormal(2.0, 0.5, 0.01, 100.0)
-    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-10, 1.0)
+    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
 
 
 @final

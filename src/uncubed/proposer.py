@@ -23,6 +23,7 @@ from uncubed.budget import Budget
 from uncubed.candidates import Candidates
 from uncubed.certificate import BOX_EVENTS
 from uncubed.errors import InvalidInputError
+from uncubed.fit import Priors
 from uncubed.kernels import Kernel
 from uncubed.model import Model
 from uncubed.search import Search, Worth
@@ -133,9 +134,14 @@ class Proposer:
         noise, scale = self.model.belief.noise_variance, self.model.scaling.spread
         beta = self.width() ** 2 if self.budget.needs_beta else None
         threshold = self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
-        # What is no atom keeps its novelty whatever is told there: it would be asked for again and again.
-        kept = 2.0 * LEAST_NOVELTY * self.model.belief.kernel.variance
-        return max(threshold, kept) if threshold > -math.inf else threshold
+        return max(threshold, self._least_variance()) if threshold > -math.inf else threshold
+
+    def _least_variance(self) -> float:
+        """Below this a point of an exact function is known, or it would be asked for again and again."""
+        belief = self.model.belief
+        kept = 2.0 * LEAST_NOVELTY * belief.kernel.variance  # by what is no atom, whatever is told there
+        exact = belief.noise_variance < 2.0 * Priors().noise_variance.least
+        return max(kept, belief.noise_variance) if exact else kept
 
     def width(self) -> float:
         """√β."""

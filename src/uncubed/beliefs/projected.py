@@ -18,7 +18,7 @@ from uncubed.threads import one_thread
 DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
-LEAST_NOVELTY = 1e-10  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
+LEAST_NOVELTY = 2e-12  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
 _MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
 _TOGETHER = 64  # values taken in at once, at most
