@@ -168,7 +168,7 @@ class CholeskyFactor:
             NotPositiveDefiniteError: the pivot is not positive even with the largest jitter; nothing has changed.
         """
         M = self._size
-        row = self._whiten_precisely(column)
+        row = self.whiten_precisely(column)
         pivot = _positive_pivot(diagonal, float(row @ row))
         if M == len(self._L):
             self._L, self._W = _doubled(self._L), _doubled(self._W)
@@ -200,7 +200,8 @@ class CholeskyFactor:
         L[:] = np.tril(one.after(L))
         W[:] = one.solve(W)
 
-    def _whiten_precisely(self, column: Array) -> Array:
+    def whiten_precisely(self, column: Array) -> Array:
+        """L⁻¹ of one column, shape (M,), as `append` computes it."""
         # One step of refinement: the explicit inverse alone would lose digits that the factor itself keeps.
         row = self.inverse @ column
         refined: Array = row + self.inverse @ (column - self.lower @ row)

@@ -19,6 +19,7 @@ DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
 LEAST_NOVELTY = 2e-12  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
+_ROUNDED = 1e-8  # novelty, as a fraction of the prior variance, below which rounding counts
 _MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
 _TOGETHER = 64  # values taken in at once, at most
@@ -224,10 +225,13 @@ class ProjectedBelief(Belief):
         return column
 
     def _project(self, k: Array) -> "_Projection":
+        v = self.kernel.variance
         z = self._factor.inverse @ k
+        if v - float(z @ z) < _ROUNDED * v:  # else an atom could have a pivot that is rounding
+            z = self._factor.whiten_precisely(k)
         Pz = self._covariance @ z
-        novelty = max(self.kernel.variance - float(z @ z), 0.0)
-        least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * self.kernel.variance)
+        novelty = max(v - float(z @ z), 0.0)
+        least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * v)
         return _Projection(k, z, Pz, novelty, novelty > least)
 
     def _take(self, x: Array, value: float, projection: "_Projection", noise_variance: float) -> None:
