@@ -157,3 +157,13 @@ def test_starts_are_distinct_where_nothing_can_improve() -> None:
     U, scores = np.linspace(0.0, 1.0, 9)[:, None], np.full(9, -np.inf)
     chosen = spread(U, scores, 6)
     assert len(set(chosen.tolist())) == len(chosen)
+
+
+def test_slopes_beyond_all_measure_spoil_nothing() -> None:
+    def climb(U: Array) -> tuple[Array, Array]:
+        steep = np.where(U[:, :1] > 0.5, 1e160, 1.0)
+        return U[:, 0], steep * np.ones_like(U)
+
+    reached, value = ascend(climb, np.array([[0.2, 0.2], [0.45, 0.9]]), 30)
+    assert np.isfinite(reached).all()
+    assert (value >= [0.2, 0.45]).all()

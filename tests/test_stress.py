@@ -145,3 +145,14 @@ def test_constraints_that_leave_next_to_nothing() -> None:
         assert abs(suggestion.params["x"] + suggestion.params["y"] - 1.0) < 5e-4
         opt.tell(suggestion, bowl(suggestion.params))
     assert opt.best.value < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_an_exact_function_a_full_model_stays_right(seed: int) -> None:
+    opt = Optimizer(SQUARE, direction="minimize", max_model_order=12, seed=seed)
+    for _ in range(70):
+        suggestion = opt.ask()
+        opt.tell(suggestion, bowl(suggestion.params))
+    near = [i for i in range(70) if opt.log.values[i] < 0.2]  # the worst are clipped
+    np.testing.assert_allclose(opt.predict([opt.params(i) for i in near]).mean, opt.log.values[near], atol=0.05)
+    assert opt.best.value < 1e-3

@@ -13,6 +13,7 @@ _STILL = 1e-5  # of the cube's side: shorter moves change no value that matters
 _TRIED = 4  # steps before a row is given up
 _HOPE = 4.0  # times what a row expects of its next step: what it may still gain; twice what a parabola gives
 _TINY = 1e-300
+_STEEPEST = 1e100  # slopes of a logarithm where a variance vanishes
 
 
 def ascend(
@@ -67,9 +68,11 @@ class _Hills:
         """Take in moves s after which the slope was less by y; where they showed a hill, not a hollow."""
         bend, size = _dot(s, y), np.abs(y).max(axis=1)
         concave: NDArray[np.bool_] = bend > np.maximum(1e-10 * np.abs(s).max(axis=1) * size, _TINY)
+        concave &= size < _STEEPEST
         if self._first:
             self._rescale(concave, bend, y, size)
         inverse = np.where(concave, 1.0 / np.where(concave, bend, 1.0), 0.0)[:, None]
+        y = np.where(concave[:, None], y, 0.0)  # of the others nothing is learned, and their square may overflow
         Hy = (self._H @ y[:, :, None])[:, :, 0]
         half = 0.5 * (1.0 + inverse * _dot(y, Hy)[:, None]) * s - Hy
         change = half[:, :, None] * (inverse * s)[:, None, :]

@@ -39,6 +39,9 @@ REPLAYED = 512
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
+NOISE_AT_CAP = 1e-7
+"""Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
+
 FARTHEST = (5.0, 40.0)
 """Robust standard deviations below and above the centre beyond which a value is clipped.
 
@@ -247,8 +250,12 @@ class Model:
         self._next_fit = n + max(1, n // 8)
         scaling = scaling_of(self.history.values)
         found = self._fit(scaling)
-        self.kernel, self.noise_variance = found.kernel, found.noise_variance
+        self.kernel, self.noise_variance = found.kernel, max(found.noise_variance, self._least_noise())
         self._filling = _Filling(self._fresh(), scaling, self._order(), 0)
+
+    def _least_noise(self) -> float:
+        """A model that is full, or will be before the next fit, evicts atoms, which needs digits that noise leaves."""
+        return NOISE_AT_CAP if self.history.distinct > 0.8 * self.max_model_order else 0.0
 
     def _fit(self, scaling: Scaling) -> Fit:
         rows = self._fit_rows()
