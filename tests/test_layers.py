@@ -46,6 +46,10 @@ LAYERS = [
     ["plot._belief", "plot._params", "plot._told"],
     ["plot"],
     [""],  # the package itself
+    ["integrations"],
+    ["integrations._distributions"],
+    ["integrations._trials"],
+    ["integrations.optuna"],
     ["experiments"],
     ["experiments.mnist", "experiments.config"],
     ["experiments.logistic"],
@@ -68,6 +72,7 @@ LAYERS = [
 EXTRAS = {
     "threads": {"threadpoolctl"},
     "progress": {"rich"},
+    **{f"integrations.{module}": {"optuna"} for module in ("_distributions", "_trials", "optuna")},
     **{f"plot.{module}": {"matplotlib"} for module in ("_frame", "_scale", "_belief", "_params", "_told")},
     "experiments.logistic": {"sklearn"},
     "experiments.mnist": {"sklearn"},
@@ -140,7 +145,7 @@ def test_the_core_imports_numpy_and_scipy_only(module: str) -> None:
     source, inside = MODULES[module].read_text(encoding="utf-8"), package_of(module, MODULES[module])
     core = {*sys.stdlib_module_names, "numpy", "scipy", "uncubed"}
     assert {name.partition(".")[0] for name in imported(source, inside)} <= {*core, *EXTRAS.get(module, ())}
-    if not module.startswith("experiments"):
+    if not module.startswith(("experiments", "integrations")):
         assert {name.partition(".")[0] for name in imported(source, inside, top_level_only=True)} <= core
 
 

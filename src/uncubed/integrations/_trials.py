@@ -1,0 +1,129 @@
+"""What an optimiser learns from the trials of an Optuna study."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, final
+
+from optuna.trial import FrozenTrial, TrialState
+
+from uncubed import _validation as check
+from uncubed.integrations._distributions import Distributions, coded, decoded, internal
+from uncubed.optimizer import Optimizer
+from uncubed.records import Suggestion
+from uncubed.space import Params
+
+SUGGESTION = "uncubed:suggestion"
+"""System attribute of a trial: the point, in Optuna's numbers, and what was decided about it."""
+
+
+@final
+class Common:
+    """The parameters that every complete or pruned trial had, with the same range.
+
+    As Optuna's `IntersectionSearchSpace`, which reads all again that came after a trial that never ends.
+    """
+
+    def __init__(self) -> None:
+        self._space: Distributions | None = None
+        self._read = 0
+        self._unfinished: list[int] = []
+
+    def read(self, trials: Sequence[FrozenTrial]) -> Distributions:
+        """With what is new in the trials of the study; ordered by name."""
+        numbers = [*self._unfinished, *range(self._read, len(trials))]
+        self._read = max(self._read, len(trials))
+        self._unfinished = [n for n in numbers if n >= len(trials) or not trials[n].state.is_finished()]
+        for trial in (trials[n] for n in numbers if n < len(trials)):
+            if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
+                space = trial.distributions if self._space is None else self._space
+                self._space = {name: d for name, d in space.items() if trial.distributions.get(name) == d}
+        return dict(sorted((self._space or {}).items()))
+
+
+@final
+class Search:
+    """An optimiser over one search space of a study, and which trials it knows."""
+
+    def __init__(self, space: Distributions, optimizer: Optimizer) -> None:
+        self.space, self.optimizer = space, optimizer
+        self._read = 0
+        self._unfinished: dict[int, Suggestion | None] = {}  # trials, with what is awaited from them
+        self._milestones = 0
+
+    def read(self, trials: Sequence[FrozenTrial], asking: int | None = None) -> bool:
+        """Learn what is new in the trials of the study; whether another one than `asking` has begun or moved."""
+        numbers = dict.fromkeys([*self._unfinished, *range(self._read, len(trials))])
+        new = [trials[number] for number in numbers if number < len(trials)]  # a thread may have read fewer
+        self._learn([trial for trial in new if trial.state.is_finished()], many=self._read == 0)
+        self._read = max(self._read, len(trials))
+        others = [trial for trial in new if not trial.state.is_finished() and trial.number != asking]
+        moved = [self._expect(trial) for trial in others]
+        return any(moved)
+
+    def ask(self, trial: FrozenTrial) -> Suggestion:
+        """What to try; parameters that were enqueued are as they were."""
+        fixed = coded(self.space, internal(self.space, trial.system_attrs.get("fixed_params", {})))
+        self._drop(trial.number)
+        whole = len(fixed) == len(self.space)
+        suggestion = self._ask_for(fixed) if whole else self.optimizer.ask(fixed=fixed)
+        self._unfinished[trial.number] = suggestion
+        return suggestion
+
+    def has_news(self) -> bool:
+        """Whether there is a milestone more than the last time."""
+        before, self._milestones = self._milestones, len(self.optimizer.milestones)
+        return self._milestones > before
+
+    def _learn(self, finished: Sequence[FrozenTrial], *, many: bool) -> None:
+        for trial in finished:
+            self._drop(trial.number)  # it may have had other parameters than were suggested
+        points = [(point_of(self.space, trial), value_of(trial)) for trial in finished]
+        whole = [(point, value) for point, value in points if point is not None]
+        if many and whole:
+            self.optimizer.tell_many(*zip(*whole, strict=True))
+        for point, value in () if many else whole:
+            self.optimizer.tell(point, value)
+
+    def _expect(self, trial: FrozenTrial) -> bool:
+        """Await the value of a trial, once its parameters are known; whether that is new."""
+        awaited, point = self._unfinished.setdefault(trial.number, None), point_of(self.space, trial)
+        if point is None or (awaited is not None and awaited.params == point):
+            return False
+        self._drop(trial.number)
+        self._unfinished[trial.number] = self._ask_for(point)
+        return True
+
+    def _drop(self, number: int) -> None:
+        awaited = self._unfinished.pop(number, None)
+        if awaited is not None:
+            self.optimizer.cancel(awaited)
+
+    def _ask_for(self, point: Params) -> Suggestion:
+        self.optimizer.enqueue(point)
+        return self.optimizer.ask()
+
+
+def point_of(space: Distributions, trial: FrozenTrial) -> Params | None:
+    """Where a trial is or will be, for the optimiser; None if that is not known, or not in the space."""
+    suggested = {} if trial.state.is_finished() else trial.system_attrs.get(SUGGESTION, {}).get("point", {})
+    point = coded(space, {**suggested, **internal(space, trial.params)})
+    return point if len(point) == len(space) else None
+
+
+def value_of(trial: FrozenTrial) -> float:
+    """What a finished trial gave; NaN if nothing, or nothing that can be used."""
+    value = trial.value if trial.state == TrialState.COMPLETE else None
+    if trial.state == TrialState.PRUNED and trial.last_step is not None:
+        value = trial.intermediate_values[trial.last_step]
+    return value if value is not None and abs(value) <= check.LARGEST else math.nan
+
+
+def written(suggestion: Suggestion, space: Distributions) -> dict[str, Any]:
+    """A suggestion in Optuna's numbers, for other workers and for who wants to know why."""
+    decision = suggestion.decision
+    return {
+        "point": internal(space, decoded(space, suggestion.params)),
+        "informative": bool(decision.informative),
+        "nats": float(decision.information_gain),
+        "epsilon": float(decision.epsilon) if math.isfinite(decision.epsilon) else None,
+    }
