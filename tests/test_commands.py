@@ -383,7 +383,7 @@ def test_a_failure_may_be_told(capsys: Said) -> None:
     asked(capsys, "--study", "study.toml", "-n", "2")
     assert taught(capsys, "1", "--fail", "out of memory") == {"failures": 1}
     assert taught(capsys, "0", "nan") == {"kept": False, "nats": 0.0, "model_order": 0, "clipped": False}
-    assert [failure.reason for failure in study().failures] == ["out of memory", "the value was nan"]
+    assert [failure.reason for failure in study().failures] == ["out of memory", "value: nan"]
     assert study().pending == {}
 
 

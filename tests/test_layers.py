@@ -21,7 +21,7 @@ LAYERS = [
     ["information"],
     ["budget"],
     ["threads"],
-    ["beliefs.surface"],
+    ["beliefs.roots", "beliefs.surface"],
     ["beliefs.base"],
     ["beliefs.exact", "beliefs.projected", "beliefs.sketched"],
     ["beliefs"],

@@ -57,6 +57,11 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def optional(name: str, value: Any, checked: Callable[[str, Any], Any]) -> Any:
+    """None, or what the check returns."""
+    return None if value is None else checked(name, value)
+
+
 def non_negative(name: str, value: Any) -> float:
     """A finite number of at least zero."""
     number = real(name, value)

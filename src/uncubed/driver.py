@@ -209,15 +209,11 @@ class Driver:
 
     def _learn(self, suggestion: Suggestion, answer: Any) -> None:
         try:
-            value, noise_variance = _read(answer)
+            self._opt.tell(suggestion, *_read(answer))
         except InvalidInputError as error:
             self._fail(suggestion, _reason(error))
-            return
-        self._alike = None
-        if math.isfinite(value):
-            self._opt.tell(suggestion, value, noise_variance)
         else:
-            self._opt.fail(suggestion, f"value: {value}")
+            self._alike = None
 
     def _fail(self, suggestion: Suggestion, reason: str, error: Exception | None = None) -> None:
         self._opt.fail(suggestion, reason)
@@ -258,19 +254,10 @@ def _reason(error: Exception) -> str:
     return whole if len(whole) <= LONGEST_REASON else whole[: LONGEST_REASON - 1] + "…"
 
 
-def _read(answer: Any) -> tuple[float, float | None]:
-    """The value and its noise variance, of what an objective returned; the value may be infinite or NaN."""
+def _read(answer: Any) -> tuple[Any, Any]:
+    """The value and its noise variance, if it came with one, of what an objective returned."""
     if not isinstance(answer, tuple):
-        return _number(answer), None
+        return answer, None
     if len(answer) != 2:
         raise InvalidInputError(f"value: expected a number, or a value and its noise variance, got {answer!r}")
-    return _number(answer[0]), check.positive("noise_variance", answer[1])
-
-
-def _number(value: Any) -> float:
-    try:
-        if not math.isfinite(value):
-            return float(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    return check.real("value", value)
+    return answer

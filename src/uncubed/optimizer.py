@@ -83,13 +83,13 @@ class Optimizer:
         self.acquisition: Acquisition = _acquisition(acquisition)
         self.given_budget: Budget | None = None if budget is None else check.kind("budget", budget, Budget)
         self.kernel = kernel
-        self.noise_variance = None if noise_variance is None else check.positive("noise_variance", noise_variance)
+        self.noise_variance: float | None = check.optional("noise_variance", noise_variance, check.positive)
         self.constraints = _functions(constraints)
         cap = None if budget is None else budget.max_model_order
         self.max_model_order = check.count("max_model_order", cap or max_model_order)
         self.delta = check.probability("delta", delta)
         self.seed = np.random.SeedSequence().entropy if seed is None else check.count("seed", seed, least=0)
-        self.most_evaluations = None if evaluations is None else check.count("evaluations", evaluations)
+        self.most_evaluations: int | None = check.optional("evaluations", evaluations, check.count)
         self._rng = np.random.default_rng(self.seed)
         self._model = Model(
             self.space.groups,
@@ -102,7 +102,7 @@ class Optimizer:
             self.space,
             self._model,
             acquisition=self.acquisition,
-            budget=self.given_budget or Budget.constant(DEFAULT_EPSILON),
+            budget=self.given_budget or _budget(None),
             constraints=self.constraints,
             delta=self.delta,
             rng=self._rng,
@@ -150,10 +150,10 @@ class Optimizer:
         """
         id, action = self._resolve(what)
         if _is_not_finite(value):
-            self._fail(id, action, f"the value was {float(value)}")
+            self._fail(id, action, f"value: {float(value)}")
             return NO_LESSON._replace(model_order=self.model_order)
         number = check.real("value", value)
-        noise = None if noise_variance is None else check.positive("noise_variance", noise_variance)
+        noise = check.optional("noise_variance", noise_variance, check.positive)
         lesson = self._model.lesson(action, self._book.sign * number, noise)
         taught = {"nats": lesson.nats, "model_order": lesson.model_order}
         self._write(lambda: {"event": "tell", **self._where(id, action), "value": number, "noise": noise, **taught})
@@ -183,7 +183,7 @@ class Optimizer:
             self._book.tell_many(*told)
             self._after()
         for action, value in zip(X[~good], numbers[~good].tolist(), strict=True):
-            self._fail(None, action, f"the value was {value}")
+            self._fail(None, action, f"value: {value}")
 
     def fail(self, what: Suggestion | Mapping[str, Any], reason: str) -> None:
         """Say that an evaluation gave no value: a crash, NaN, a time-out.
@@ -215,7 +215,7 @@ class Optimizer:
 
     @tolerance.setter
     def tolerance(self, tolerance: float | None) -> None:
-        self._tolerance = None if tolerance is None else check.positive("tolerance", tolerance)
+        self._tolerance: float | None = check.optional("tolerance", tolerance, check.positive)
         self._proposer.budget = self.given_budget or _budget(self._tolerance)
 
     @property

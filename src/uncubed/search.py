@@ -17,7 +17,8 @@ from uncubed.errors import InvalidInputError
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
 
-_LEAST_GAIN = 1e-4  # of an acquisition: a logarithm, or in units in which values differ by about one
+LEAST_GAIN = 1e-4
+"""Of an acquisition, that a step must promise: a logarithm, or in units in which values differ by about one."""
 
 
 class Worth(NamedTuple):
@@ -127,7 +128,7 @@ class Search:
                 start = task.best(U, self.starts, posterior)
             if not len(start):
                 return None
-            climbed, _ = ascend(self._climb(task), start, self.steps, _LEAST_GAIN)
+            climbed, _ = ascend(self._climb(task), start, self.steps, LEAST_GAIN)
             ends = np.vstack([start, self.space.snap(held.put(climbed))])
             best = task.best(ends, 1)
             if not len(best):  # it was worth trying by less than rounding, or a constraint changed its mind

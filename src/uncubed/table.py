@@ -12,12 +12,11 @@ from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief
 from uncubed.candidates import Candidates
 from uncubed.places import Rows
-from uncubed.search import Worth
+from uncubed.search import LEAST_GAIN, Worth
 from uncubed.space import Params
 from uncubed.threads import one_thread
 
 _CHUNK = 1024  # rows that are predicted at once: their kernel with a model fits the cache
-_LEAST_GAIN = 1e-4  # of an acquisition: a logarithm, or in units in which values differ by about one
 _AROUND = 32  # neighbours that are looked at in a step
 
 
@@ -131,7 +130,7 @@ class TableSearch:
         return around + moved[:, table.groups] * reach * (table.sample(rng, n) - around)
 
     def _climbed(self, task: "_Task", starts: Rows) -> int:
-        ends, _ = ascend(task.climb, self.table.at(starts), self.steps, _LEAST_GAIN)
+        ends, _ = ascend(task.climb, self.table.at(starts), self.steps, LEAST_GAIN)
         row, around = int(starts[0]), np.append(starts, self.table.near(ends, _AROUND))
         for _ in range(self.steps + 1):
             better = task.best(np.union1d(row, around))

@@ -1,16 +1,15 @@
 """A belief that absorbs everything and grows only with what is new."""
 
 import math
-from functools import cached_property
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dtrtrs
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
 from uncubed.beliefs.base import REFRESH_EVERY, Belief, Posterior
+from uncubed.beliefs.roots import Roots, lower_product
 from uncubed.cholesky import CholeskyFactor, Removal
 from uncubed.kernels import Kernel
 from uncubed.threads import one_thread
@@ -58,7 +57,7 @@ class ProjectedBelief(Belief):
         self._vector = np.empty(0)  # Σ z y / (σ² + ρ), so that the mean of w is Λ⁻¹ of it
         self._covariance = np.empty((0, 0))  # P = Λ⁻¹, updated, and computed afresh by refresh()
         self._mean = np.empty(0)  # of w
-        self._roots: _Roots | None = None  # of what is known now, once somebody asks
+        self._roots: Roots | None = None  # of what is known now, once somebody asks
         self._best: float | None = None
         self._absorbed = 0
 
@@ -322,9 +321,9 @@ class ProjectedBelief(Belief):
     def _largest_value(self) -> float | None:
         return self._best
 
-    def _answering(self) -> "_Roots":
+    def _answering(self) -> Roots:
         if self._roots is None:
-            self._roots = _Roots(self._factor.inverse, self._covariance, self._mean)
+            self._roots = Roots(self._factor.inverse, self._covariance, self._mean)
         return self._roots
 
     def _basis(self, columns: int) -> Array | None:
@@ -332,7 +331,7 @@ class ProjectedBelief(Belief):
 
     def _whiten(self, K: Array) -> Array:
         basis = self._basis(K.shape[1])
-        return self._factor.whiten(K) if basis is None else _lower_product(basis, K)
+        return self._factor.whiten(K) if basis is None else lower_product(basis, K)
 
     def _unwhiten(self, V: Array) -> Array:
         basis = self._basis(V.shape[1])
@@ -345,35 +344,6 @@ class ProjectedBelief(Belief):
         return self._answering().coefficients
 
 
-@final
-class _Roots:
-    """What many predictions share, computed once: a basis that needs no shrinking, and the weights of the mean.
-
-    With C = I - P = FᵀF the variance is k(x, x) - |G k|², G = F W: one product, in place of those with W and with C,
-    and as exact, since no square of W is formed. F and G are lower triangular.
-    """
-
-    def __init__(self, W: Array, P: Array, mean: Array) -> None:
-        self._W, self._P, self._mean = W, P, mean
-
-    @cached_property
-    def coefficients(self) -> Array:
-        """Wᵀ mean, shape (M,)."""
-        coefficients: Array = self._W.T @ self._mean
-        return coefficients
-
-    @cached_property
-    def basis(self) -> Array | None:
-        """G, shape (M, M); None where so little is known that rounding makes C indefinite."""
-        C = np.eye(len(self._P)) - self._P
-        try:
-            backwards = np.linalg.cholesky(C[::-1, ::-1])
-        except np.linalg.LinAlgError:
-            return None
-        G: Array = backwards[::-1, ::-1].T @ self._W
-        return G
-
-
 def _on_both_sides(removal: Removal, A: Array) -> Array:
     """T A Tᵀ for a symmetric A, symmetric to the last bit."""
     j = removal.row
@@ -383,12 +353,6 @@ def _on_both_sides(removal: Removal, A: Array) -> Array:
     result[:j, :j], result[j:, j:] = A[:j, :j], 0.5 * (corner + corner.T)
     result[j:, :j], result[:j, j:] = below[:, :j], below[:, :j].T
     return result
-
-
-def _lower_product(G: Array, K: Array) -> Array:
-    """G K for a lower triangular G."""
-    product: Array = dtrmm(1.0, G.T, K.T, side=1).T
-    return product
 
 
 class _Projection(NamedTuple):

@@ -1,0 +1,49 @@
+"""What many predictions of a projected belief share, computed once."""
+
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from scipy.linalg.blas import dtrmm
+
+from uncubed._typing import Array
+
+
+@final
+class Roots:
+    """A basis that needs no shrinking, and the weights of the mean.
+
+    With C = I - P = FᵀF the variance is k(x, x) - |G k|², G = F W: one product, in place of those with W and with C,
+    and as exact, since no square of W is formed. F and G are lower triangular.
+
+    Args:
+        W: inverse of the factor of K_DD, shape (M, M).
+        P: posterior covariance of the whitened weights, shape (M, M).
+        mean: their posterior mean, shape (M,).
+    """
+
+    def __init__(self, W: Array, P: Array, mean: Array) -> None:
+        self._W, self._P, self._mean = W, P, mean
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """Wᵀ mean, shape (M,)."""
+        coefficients: Array = self._W.T @ self._mean
+        return coefficients
+
+    @cached_property
+    def basis(self) -> Array | None:
+        """G, shape (M, M); None where so little is known that rounding makes C indefinite."""
+        C = np.eye(len(self._P)) - self._P
+        try:
+            backwards = np.linalg.cholesky(C[::-1, ::-1])
+        except np.linalg.LinAlgError:
+            return None
+        G: Array = backwards[::-1, ::-1].T @ self._W
+        return G
+
+
+def lower_product(G: Array, K: Array) -> Array:
+    """G K for a lower triangular G."""
+    product: Array = dtrmm(1.0, G.T, K.T, side=1).T
+    return product
