@@ -33,7 +33,7 @@ def ascend(
         The rows reached and their values.
     """
     f, g = climb(U)
-    hills, reach = _Hills(g), np.ones(len(U))
+    U, hills, reach = U.copy(), _Hills(g), np.ones(len(U))
     for step in range(steps):
         trial = np.clip(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0, 1.0)
         move = trial - U
@@ -41,14 +41,17 @@ def ascend(
         moving = (np.abs(move).max(axis=1) >= _STILL) & (gain > least)
         if step >= _TRIED:
             moving &= f + _HOPE * gain >= f.max()
-        if not moving.any():
+        rows = np.flatnonzero(moving)
+        if not rows.size:
             break
-        f_trial, g_trial = climb(trial)
-        better = f_trial > f
-        concave = hills.learn(move, g - g_trial)
-        reach = np.where(better, np.where(concave, 1.0, 2.0 * reach), np.where(concave, 0.5, 0.25) * reach)
-        U = np.where(better[:, None], trial, U)
-        f, g = np.where(better, f_trial, f), np.where(better[:, None], g_trial, g)
+        f_trial, g_trial = climb(trial[rows])
+        concave = hills.learn(rows, move[rows], g[rows] - g_trial)
+        better = f_trial > f[rows]
+        reach[rows] = np.where(
+            better, np.where(concave, 1.0, 2.0 * reach[rows]), np.where(concave, 0.5, 0.25) * reach[rows]
+        )
+        f[rows[better]], g[rows[better]] = f_trial[better], g_trial[better]
+        U[rows[better]] = trial[rows[better]]
     return U, f
 
 
@@ -58,33 +61,33 @@ class _Hills:
     def __init__(self, g: Array) -> None:
         self._eye = np.eye(g.shape[1])
         self._H = (_FIRST_MOVE / np.maximum(np.abs(g).max(axis=1), _TINY))[:, None, None] * self._eye
-        self._first = True
+        self._unmoved = np.ones(len(g), bool)
 
     def summit(self, g: Array) -> Array:
         """How far it is to the top, shape (n, d); along no coordinate without slope."""
         return np.where(g == 0.0, 0.0, (self._H @ g[:, :, None])[:, :, 0])
 
-    def learn(self, s: Array, y: Array) -> NDArray[np.bool_]:
-        """Take in moves s after which the slope was less by y; where they showed a hill, not a hollow."""
+    def learn(self, rows: NDArray[np.intp], s: Array, y: Array) -> NDArray[np.bool_]:
+        """Take in moves s of some rows, after which the slope was less by y; where they showed a hill, not a hollow."""
         bend, size = _dot(s, y), np.abs(y).max(axis=1)
         concave: NDArray[np.bool_] = bend > np.maximum(1e-10 * np.abs(s).max(axis=1) * size, _TINY)
         concave &= size < _STEEPEST
-        if self._first:
-            self._rescale(concave, bend, y, size)
+        self._rescale(rows, concave, bend, y, size)
         inverse = np.where(concave, 1.0 / np.where(concave, bend, 1.0), 0.0)[:, None]
         y = np.where(concave[:, None], y, 0.0)  # of the others nothing is learned, and their square may overflow
-        Hy = (self._H @ y[:, :, None])[:, :, 0]
+        Hy = (self._H[rows] @ y[:, :, None])[:, :, 0]
         half = 0.5 * (1.0 + inverse * _dot(y, Hy)[:, None]) * s - Hy
         change = half[:, :, None] * (inverse * s)[:, None, :]
-        self._H += change + change.transpose(0, 2, 1)
+        self._H[rows] += change + change.transpose(0, 2, 1)
         return concave
 
-    def _rescale(self, concave: NDArray[np.bool_], bend: Array, y: Array, size: Array) -> None:
-        """Before the first update: curvature as on the first move, in all directions."""
+    def _rescale(self, rows: NDArray[np.intp], concave: NDArray[np.bool_], bend: Array, y: Array, size: Array) -> None:
+        """Before the first update of a row: curvature as on its first move, in all directions."""
         unit = y / np.maximum(size, _TINY)[:, None]
         scale = bend / np.maximum(size, _TINY) / np.maximum(_dot(unit, unit), _TINY) / np.maximum(size, _TINY)
-        self._H = np.where(concave, scale, self._H[:, 0, 0])[:, None, None] * self._eye
-        self._first = False
+        first = concave & self._unmoved[rows]
+        self._H[rows[first]] = scale[first, None, None] * self._eye
+        self._unmoved[rows] = False
 
 
 def _inward(U: Array, g: Array) -> Array:

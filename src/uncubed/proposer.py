@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple, final
 
@@ -112,15 +113,22 @@ class Proposer:
             rng: of the search.
         """
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
-        tries = (self._find(round, belief, held, rng, otherwise=Worth()) for _ in range(_POOLS))
+        tries = (self._find(round, belief, held, rng, self.worth(round), otherwise=Worth()) for _ in range(_POOLS))
         found = next((one for one in tries if one is not None), None)
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
+        if self._is_known(found) and found.action in self.model.history:
+            found = self._find(round, belief, held, deepcopy(rng), self._unknown(round), otherwise=Worth()) or found
         return found
 
     def find(self, round: int, belief: Belief, rng: np.random.Generator) -> Selection | None:
-        """The best of what is worth it, if anything is."""
-        return self._find(round, belief, self.hold({}), rng, otherwise=None)
+        """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
+        held = self.hold({})
+        found = self._find(round, belief, held, rng, self.worth(round), otherwise=None)
+        if found is None or not self._is_known(found):
+            return found
+        unknown = self._find(round, belief, held, deepcopy(rng), self._unknown(round), otherwise=None)
+        return unknown if unknown is None or found.action in self.model.history else found
 
     def worth(self, round: int) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""
@@ -133,8 +141,14 @@ class Proposer:
         """The variance, in the belief's units, up to which a point teaches too little."""
         noise, scale = self.model.belief.noise_variance, self.model.scaling.spread
         beta = self.width() ** 2 if self.budget.needs_beta else None
-        threshold = self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
-        return max(threshold, self._least_variance()) if threshold > -math.inf else threshold
+        return self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
+
+    def _unknown(self, round: int) -> Worth:
+        worth = self.worth(round)
+        return worth._replace(variance=max(worth.variance, self._least_variance()))
+
+    def _is_known(self, found: Selection) -> bool:
+        return found.variance <= self._least_variance()
 
     def _least_variance(self) -> float:
         """Below this a point of an exact function is known, or it would be asked for again and again."""
@@ -193,7 +207,7 @@ class Proposer:
         return self.admissible if self.constraints else None
 
     def _find(
-        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, *, otherwise: Worth | None
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, worth: Worth, otherwise: Worth | None
     ) -> Selection | None:
         found: Selection | None = self._search.maximise(
             self.acquisition,
@@ -201,7 +215,7 @@ class Proposer:
             belief,
             rng,
             near=self.contenders().rows[:_NEAR],
-            worth=self.worth(round),
+            worth=worth,
             otherwise=otherwise,
             held=held,
             admissible=self._admissible,
