@@ -113,21 +113,25 @@ class Proposer:
             rng: of the search.
         """
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
-        tries = (self._find(round, belief, held, rng, self.worth(round), otherwise=Worth()) for _ in range(_POOLS))
+        tries = (
+            self._find(round, belief, held, rng, worth=self.worth(round), otherwise=Worth()) for _ in range(_POOLS)
+        )
         found = next((one for one in tries if one is not None), None)
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
         if self._is_known(found) and found.action in self.model.history:
-            found = self._find(round, belief, held, deepcopy(rng), self._unknown(round), otherwise=Worth()) or found
+            found = (
+                self._find(round, belief, held, deepcopy(rng), worth=self._unknown(round), otherwise=Worth()) or found
+            )
         return found
 
     def find(self, round: int, belief: Belief, rng: np.random.Generator) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held = self.hold({})
-        found = self._find(round, belief, held, rng, self.worth(round), otherwise=None)
+        found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None)
         if found is None or not self._is_known(found):
             return found
-        unknown = self._find(round, belief, held, deepcopy(rng), self._unknown(round), otherwise=None)
+        unknown = self._find(round, belief, held, deepcopy(rng), worth=self._unknown(round), otherwise=None)
         return unknown if unknown is None or found.action in self.model.history else found
 
     def worth(self, round: int) -> Worth:
@@ -207,7 +211,14 @@ class Proposer:
         return self.admissible if self.constraints else None
 
     def _find(
-        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, worth: Worth, otherwise: Worth | None
+        self,
+        round: int,
+        belief: Belief,
+        held: Any,
+        rng: np.random.Generator,
+        *,
+        worth: Worth,
+        otherwise: Worth | None,
     ) -> Selection | None:
         found: Selection | None = self._search.maximise(
             self.acquisition,
