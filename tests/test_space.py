@@ -1,11 +1,13 @@
 import math
+import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.helpers import EXPECTED_GOT, NOT_NUMBERS
@@ -32,6 +34,11 @@ EXTREME: list[Dimension] = [
     Float(-0.0, 1),
     Float(-1, -0.0),
     Float(3.0, 3.0, log=True),
+    Float(0.1, 0.75, step=0.1),
+    Float(-1e-90, 1e-90, step=1e-92),
+    Float(1e15, 1e15 + 8, step=2.0),
+    Float(2.0, 2.0, step=1.0),
+    Float(0.0, 1.0, step=3.0),
     Int(0, 10**15),
     Int(-(10**15), 0),
     Int(10**40, 10**40 + 10**30, step=10**20),
@@ -59,6 +66,15 @@ def floats(draw: st.DrawFn) -> Float:
 
 
 @st.composite
+def stepped(draw: st.DrawFn, most: int = 10**9) -> Float:
+    step = float(f"{draw(st.integers(1, 999))}e{draw(st.integers(-9, 3))}")
+    low = step * draw(st.integers(-9999, 9999)) if draw(st.booleans()) else draw(st.floats(-1e3, 1e3))
+    high = low + step * draw(st.floats(0, most))
+    assume(step >= 16 * math.ulp(max(abs(low), abs(high))))
+    return Float(low, high, step=step)
+
+
+@st.composite
 def ints(draw: st.DrawFn, most: int = 10**12) -> Int:
     log, step = draw(st.booleans()), draw(st.integers(1, 9))
     low = draw(st.integers(1 if log else -most, most))
@@ -76,7 +92,7 @@ def spaces(*kinds: st.SearchStrategy[Dimension]) -> st.SearchStrategy[Space]:
     return st.builds(lambda s, c: Space({**c, **s}), searched, constants)
 
 
-some_spaces = spaces(floats(), ints(), categories, st.just(Bool()), st.sampled_from(EXTREME))
+some_spaces = spaces(floats(), stepped(), ints(), categories, st.just(Bool()), st.sampled_from(EXTREME))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -153,6 +169,40 @@ def test_a_told_int_comes_back_as_it_is(dimension: Int, data: st.DataObject) -> 
     assert same(dimension.decode(dimension.encode("x", told)), told)
 
 
+@given(stepped(), st.data())
+def test_a_told_multiple_comes_back_as_a_decimal_however_it_was_computed(dimension: Float, data: st.DataObject) -> None:
+    assert dimension.count is not None
+    assert dimension.step is not None
+    index = data.draw(st.integers(0, dimension.count - 1))
+    exact = float(Decimal(repr(dimension.low)) + index * Decimal(repr(dimension.step)))
+    for told in (exact, dimension.low + index * dimension.step):
+        assert dimension.decode(dimension.encode("x", told)) == exact
+    assert dimension.low <= exact <= dimension.high
+    with pytest.raises(InvalidInputError, match=r"x: expected a number from .* by"):
+        dimension.encode("x", exact + 0.4 * dimension.step)
+
+
+@given(stepped(most=50))
+def test_a_step_of_a_real_number_ends_where_optuna_s_does(dimension: Float) -> None:
+    optuna = pytest.importorskip("optuna")
+    assume(dimension.step and dimension.step > 1e9 * math.ulp(max(abs(dimension.low), abs(dimension.high))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        other = optuna.distributions.FloatDistribution(dimension.low, dimension.high, step=dimension.step)
+    assert values(dimension)[-1] == other.high
+    assert all(other._contains(value) for value in values(dimension))
+
+
+@pytest.mark.parametrize(
+    "dimension", [Int(0, 99), Int(1, 1000, log=True), Float(0.0, 5.0, step=0.1), Int(-4, 9, step=3)]
+)
+def test_near_a_value_are_those_by_powers_of_two_of_the_step(dimension: Int | Float) -> None:
+    every = dimension.every()
+    for index in (0, 3, len(every) - 1):
+        near = [index + sign * 2**k for k in range(20) for sign in (-1, 1) if 0 <= index + sign * 2**k < len(every)]
+        np.testing.assert_array_equal(dimension.near(every[index]), every[near])
+
+
 @given(categories)
 def test_each_choice_comes_back_with_its_type_and_no_two_are_nearer_than_others(dimension: Categorical) -> None:
     assert all(same(dimension.decode(dimension.encode("x", c)), c) for c in dimension.choices)
@@ -180,7 +230,7 @@ def test_ints_are_spaced_evenly_or_as_their_logarithms(dimension: Int) -> None:
     assert bits(each) == bits(dimension.every())
 
 
-@given(spaces(ints(most=5), categories, st.just(Float(2, 2))))
+@given(spaces(ints(most=5), stepped(most=5), categories, st.just(Float(2, 2))))
 def test_the_grid_has_every_point_once(space: Space) -> None:
     grid = space.grid()
     assert grid.shape == (space.size, space.width)
@@ -209,7 +259,7 @@ def test_coordinates_of_one_parameter_share_a_group(space: Space) -> None:
 def test_extreme_ranges_keep_their_ends(dimension: Dimension) -> None:
     u = np.zeros(dimension.width)
     first, last = dimension.decode(u), dimension.decode(u + np.arange(1, dimension.width + 1) / dimension.width)
-    if isinstance(dimension, Float):
+    if isinstance(dimension, Float) and dimension.step is None:
         assert (first, last) == (dimension.low, dimension.high)
     if isinstance(dimension, Int):
         assert (first, last) == (dimension.low, dimension.low + dimension.step * (dimension.count - 1))
@@ -333,6 +383,9 @@ WRONG: dict[str, Callable[[], Any]] = {
     "low: expected a real number, got True of type bool": lambda: Int(True, 2),
     "low: expected a real number, got '0' of type str": lambda: Float("0", 2),  # type: ignore[arg-type]
     "step: expected an integer of at least 1, got 0": lambda: Int(0, 2, step=0),
+    "step: expected a number above 0, got 0": lambda: Float(0, 2, step=0),
+    "step: expected None for a logarithm, got 0.1": lambda: Float(1, 2, log=True, step=0.1),
+    "step: expected at least 2, for values to be distinct, got 0.5": lambda: Float(1e15, 1e15 + 9, step=0.5),
     "log: expected bool, got int": lambda: Float(1, 2, log=1),  # type: ignore[arg-type]
     r"choices: expected a list of at least one choice, got \[\]": lambda: Categorical([]),
     "choices: expected a list of at least one choice, got 'abc'": lambda: Categorical("abc"),

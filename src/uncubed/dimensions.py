@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import Any, final
@@ -63,19 +64,28 @@ class Dimension(ABC):
     def every(self) -> Array:
         """Coordinates of all values of a discrete parameter, in order, shape (count, width)."""
 
+    def near(self, u: Array) -> Array:
+        """Coordinates of some values of a discrete parameter, those next to `u` among them, shape (n, width)."""
+        return self.every()
+
 
 @final
 @dataclass(frozen=True)
 class Float(Dimension):
     """A real number from `low` to `high`, both included; with `log` its logarithm is searched evenly.
 
+    With a `step` it is discrete: `low`, `low + step` and so on, to at most `high`; 0.1 is a tenth in this.
+
     >>> Float(1e-5, 1.0, log=True).decode(np.array([0.4]))
     0.001
+    >>> Float(0.1, 0.75, step=0.1).decode(np.array([0.4]))
+    0.3
     """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
         check.clean(self, "low", _finite)
@@ -83,6 +93,15 @@ class Float(Dimension):
         _check_range(self.low, self.high, self.log)
         if math.isinf(self.high - self.low):
             raise InvalidInputError(f"high: expected high - low to be finite, got {self.low} and {self.high}")
+        if self.step is not None:
+            check.clean(self, "step", check.positive)
+            if self.log:
+                raise InvalidInputError(f"step: expected None for a logarithm, got {self.step}")
+            self._multiples  # noqa: B018  which raises if it is too small
+
+    def __repr__(self) -> str:
+        step = "" if self.step is None else f", step={self.step}"
+        return f"Float(low={self.low}, high={self.high}, log={self.log}{step})"
 
     @property
     def width(self) -> int:
@@ -90,16 +109,22 @@ class Float(Dimension):
 
     @property
     def count(self) -> int | None:
+        if self._multiples is not None:
+            return self._multiples.indices.count
         return None if self.low < self.high else 1
 
     def encode(self, name: str, value: Any) -> Array:
         number = _finite(name, value)
+        if self._multiples is not None:
+            return self._multiples.indices.encode(name, self._multiples.index(name, value))
         inside = min(max(number, self.low), self.high)
         if inside != number and not _rounded(value, inside):
             raise InvalidInputError(f"{name}: expected a number from {self.low} to {self.high}, got {number}")
         return np.array([self._place(inside)])
 
     def decode(self, u: Array) -> float:
+        if self._multiples is not None:
+            return self._multiples.value(self._multiples.indices.decode(u))
         place = float(self.snap(np.array([u]))[0, 0])
         if place in (0.0, 1.0):
             return self.high if place else self.low
@@ -113,18 +138,23 @@ class Float(Dimension):
         return exact
 
     def snap(self, U: Array) -> Array:
+        if self._multiples is not None:
+            return self._multiples.indices.snap(U)
         if self.count == 1:
             return np.zeros(U.shape)
         snapped: Array = np.round(np.clip(U, 0.0, 1.0) * self._steps) / self._steps
         return snapped + 0.0  # no -0
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
-        return self.snap(rng.random((n, 1)))
+        return self.snap(rng.random((n, 1))) if self._multiples is None else self._multiples.indices.sample(rng, n)
 
     def every(self) -> Array:
         if self.count is None:
             raise InvalidInputError("grid: expected discrete parameters, got a continuous one")
-        return np.zeros((1, 1))
+        return np.zeros((1, 1)) if self._multiples is None else self._multiples.indices.every()
+
+    def near(self, u: Array) -> Array:
+        return self.every() if self._multiples is None else self._multiples.indices.near(u)
 
     def _place(self, number: float) -> float:
         if self._steps == 1:
@@ -132,6 +162,10 @@ class Float(Dimension):
         low, high = self._ends
         u = ((math.log(number) if self.log else number) - low) / (high - low)
         return round(u * self._steps) / self._steps
+
+    @cached_property
+    def _multiples(self) -> "_Multiples | None":
+        return None if self.step is None else _Multiples(self.low, self.high, self.step)
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -201,6 +235,12 @@ class Int(Dimension):
     def every(self) -> Array:
         return self._places(np.arange(self.count)[:, None])
 
+    def near(self, u: Array) -> Array:
+        """By powers of two of the step, to both sides."""
+        powers = 2 ** np.arange(self.count.bit_length())
+        index = self._nearest(np.array([u])) + np.column_stack([-powers, powers]).reshape(-1, 1)
+        return self._places(index[(index >= 0) & (index <= self._last)][:, None])
+
     @property
     def _last(self) -> int:
         return (self.high - self.low) // self.step
@@ -232,6 +272,31 @@ class Int(Dimension):
         best = np.abs(self._places(around) - clipped).argmin(axis=0)
         nearest: NDArray[np.int64] = np.take_along_axis(around, best[None], axis=0)[0]
         return nearest
+
+
+@final
+class _Multiples:
+    """Numbers from `low` by a step, which are known by their indices: decimals, as they are written."""
+
+    def __init__(self, low: float, high: float, step: float) -> None:
+        self.low, self.step = Fraction(repr(low)), Fraction(repr(step))
+        least = 16 * math.ulp(max(abs(low), abs(high)))
+        if step < least:
+            raise InvalidInputError(f"step: expected at least {least:g}, for values to be distinct, got {step}")
+        self.indices = Int(0, (Fraction(repr(high)) - self.low) // self.step)
+
+    def value(self, index: int) -> float:
+        return float(self.low + index * self.step)
+
+    def index(self, name: str, value: Any) -> int:
+        """The one of a value, also of one that was computed and is a few roundings off."""
+        index = min(max(round((Fraction(float(value)) - self.low) / self.step), 0), self.indices.high)
+        nearest = self.value(index)
+        slack = max(1e-6 * float(self.step), 4 * math.ulp(nearest))
+        if abs(float(value) - nearest) > slack and not _rounded(value, nearest):
+            first, last, step = self.value(0), self.value(self.indices.high), float(self.step)
+            raise InvalidInputError(f"{name}: expected a number from {first} to {last} by {step}, got {float(value)}")
+        return index
 
 
 @final
