@@ -107,6 +107,7 @@ class Driver:
         self._held: dict[int, float] = {}  # when evaluations that have not ended were given up: each holds a worker
         self._ended: SimpleQueue[int] = SimpleQueue()
         self._alike: list[str] | None = []  # reasons of the first failures; None once something else came
+        self._cancelled = 0  # evaluations by others, since the last value
         self._breakage: BaseException | None = None
         self._lost: list[Suggestion] = []  # to a pool that broke
         self._asking = 0.0
@@ -170,6 +171,10 @@ class Driver:
             self._breakage = error
             self._opt.cancel(suggestion)
             return
+        except Exception as error:  # it was shut down, or its cluster is gone; what is awaited can be tried later
+            raise EvaluationError(
+                f"executor: expected one that takes evaluations, got {_reason(error)}; what was told is kept", self._opt
+            ) from error
         self._running[number] = _Job(suggestion, future, deadline)
         future.add_done_callback(lambda _: self._ended.put(number))
 
@@ -200,6 +205,8 @@ class Driver:
         if isinstance(error, BrokenExecutor):
             self._breakage = error
             self._lost.append(job.suggestion)
+        elif isinstance(error, CancelledError):
+            self._lose(job.suggestion, error)
         elif error is None:
             self._learn(job.suggestion, job.future.result())
         elif isinstance(error, Exception):
@@ -213,7 +220,14 @@ class Driver:
         except InvalidInputError as error:
             self._fail(suggestion, _reason(error))
         else:
-            self._alike = None
+            self._alike, self._cancelled = None, 0
+
+    def _lose(self, suggestion: Suggestion, error: Exception) -> None:
+        """Not the point's fault: it may be suggested again."""
+        self._opt.cancel(suggestion)
+        self._cancelled += 1
+        if self._cancelled == ALIKE:
+            raise EvaluationError(f"executor: expected evaluations to end, got {ALIKE} cancelled", self._opt) from error
 
     def _fail(self, suggestion: Suggestion, reason: str, error: Exception | None = None) -> None:
         self._opt.fail(suggestion, reason)
