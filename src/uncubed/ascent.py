@@ -39,11 +39,10 @@ def ascend(
         move = trial - U
         gain = _dot(move, g)
         moving = (np.abs(move).max(axis=1) >= _STILL) & (gain > least)
-        if step >= _TRIED:
-            moving &= f + _HOPE * gain >= f.max()
-        rows = np.flatnonzero(moving)
-        if not rows.size:
+        hopeful = f + _HOPE * gain >= f.max()
+        if not (moving & (hopeful | (step < _TRIED))).any():
             break
+        rows = np.flatnonzero(moving)  # also those without hope: they may see another slope
         f_trial, g_trial = climb(trial[rows])
         concave = hills.learn(rows, move[rows], g[rows] - g_trial)
         better = f_trial > f[rows]

@@ -12,7 +12,7 @@ from uncubed.acquisition import Acquisition, Selection
 from uncubed.actions import shifted, sobol
 from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief, Posterior
-from uncubed.dimensions import Dimension, Int
+from uncubed.dimensions import Dimension
 from uncubed.errors import InvalidInputError
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
@@ -221,15 +221,7 @@ class _Task(NamedTuple):
 
 def _stepped(u: Array, columns: slice, dimension: Dimension) -> Array:
     """The point with one discrete parameter changed: to any other category, or by powers of two of its step."""
-    values = _others(dimension, dimension.decode(u.reshape(-1)[columns]))
-    rows = np.tile(u.reshape(-1), (len(values), 1))
-    rows[:, columns] = np.array([dimension.encode("value", value) for value in values]).reshape(-1, dimension.width)
+    near = dimension.near(u.reshape(-1)[columns])
+    rows = np.tile(u.reshape(-1), (len(near), 1))
+    rows[:, columns] = near
     return rows
-
-
-def _others(dimension: Dimension, value: Any) -> list[Any]:
-    if not isinstance(dimension, Int):
-        return [dimension.decode(u) for u in dimension.every()]
-    steps = [sign * dimension.step * 2**k for k in range(dimension.count.bit_length()) for sign in (-1, 1)]
-    last = dimension.low + dimension.step * (dimension.count - 1)
-    return [value + step for step in steps if dimension.low <= value + step <= last]

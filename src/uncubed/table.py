@@ -12,7 +12,7 @@ from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief
 from uncubed.candidates import Candidates
 from uncubed.places import Rows
-from uncubed.search import LEAST_GAIN, Worth
+from uncubed.search import Worth
 from uncubed.space import Params
 from uncubed.threads import one_thread
 
@@ -130,7 +130,7 @@ class TableSearch:
         return around + moved[:, table.groups] * reach * (table.sample(rng, n) - around)
 
     def _climbed(self, task: "_Task", starts: Rows) -> int:
-        ends, _ = ascend(task.climb, self.table.at(starts), self.steps, LEAST_GAIN)
+        ends, _ = ascend(task.climb, self.table.at(starts), self.steps)
         row, around = int(starts[0]), np.append(starts, self.table.near(ends, _AROUND))
         for _ in range(self.steps + 1):
             better = task.best(np.union1d(row, around))

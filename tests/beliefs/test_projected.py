@@ -434,3 +434,16 @@ def test_a_capped_belief_is_not_too_sure_of_its_atoms() -> None:
         mean, variance = belief.predict(belief.dictionary)
         misses.append(np.mean(np.abs(f[rows] - mean) > 2.0 * np.sqrt(variance)))
     assert np.mean(misses) < 0.12  # nominal .046, and .34 to .58 when the newest atom may go
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_atoms_in_a_clump_do_not_spoil_each_other(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    centre = rng.random(4)
+    belief = ProjectedBelief(SquaredExponential(np.ones(4), variance=100.0), 1e-7)
+    for reach in 10.0 ** rng.uniform(-3.0, -0.3, 300):
+        x = np.clip(centre + reach * rng.standard_normal(4), 0.0, 1.0)
+        belief.update(x, float(np.sum((x - centre) ** 2)))
+    mean, variance = belief.predict(belief.dictionary)
+    error = np.abs(mean - ((belief.dictionary - centre) ** 2).sum(axis=1))
+    assert error.max() < 0.1 * np.sqrt(variance).min()

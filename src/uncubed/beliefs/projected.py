@@ -18,6 +18,7 @@ DEFAULT_NOVELTY = 0.02
 """Default of c, chosen by `benchmarks/novelty.py`; its table is in `benchmarks/README.md`."""
 
 LEAST_NOVELTY = 2e-12  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
+_LOST = 1e-15  # of the square of a weight: what rounding takes from a novelty, at most
 _ROUNDED = 1e-8  # novelty, as a fraction of the prior variance, below which rounding counts
 _MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
@@ -231,7 +232,20 @@ class ProjectedBelief(Belief):
         Pz = self._covariance @ z
         novelty = max(v - float(z @ z), 0.0)
         least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * v)
-        return _Projection(k, z, Pz, novelty, novelty > least)
+        return self._reliable(_Projection(k, z, Pz, novelty, novelty > least), least)
+
+    def _reliable(self, projection: "_Projection", least: float) -> "_Projection":
+        """Atoms in clumps stand for a point between them by large weights of both signs, which lose as many digits.
+
+        An atom whose novelty were such rounding would spoil all that come after it.
+        """
+        if not projection.new:
+            return projection
+        v, z = self.kernel.variance, self._factor.whiten_precisely(projection.k)
+        weights = self._factor.inverse.T @ z
+        lost = _LOST * v * float(weights @ weights)
+        novelty = max(v - float(z @ z), lost)
+        return projection._replace(novelty=novelty, new=novelty > max(least, 2.0 * lost))
 
     def _take(self, x: Array, value: float, projection: "_Projection", noise_variance: float) -> None:
         self._roots = None
