@@ -321,7 +321,7 @@ def test_what_json_cannot_hold_is_refused_before_a_file_is_made(tmp_path: Path, 
     [
         ({"type": "real"}, "x: expected a type of float, int, categorical or bool, got 'real'"),
         ({"low": 1}, "x: expected a type .* got None"),
-        ({"type": "float", "low": 0, "hgih": 1}, "x: expected a float by low, high, log, got low, hgih"),
+        ({"type": "float", "low": 0, "hgih": 1}, "x: expected a float by low, high, log, step, got low, hgih"),
         ({"type": "float", "low": 2, "high": 1}, "high" + EXPECTED_GOT),
     ],
 )

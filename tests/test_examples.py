@@ -42,6 +42,35 @@ def test_scikit_learn(tmp_path: Path) -> None:
     assert sum(shares) == pytest.approx(100, abs=2)
 
 
+@pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
+def test_search_cv(tmp_path: Path) -> None:
+    lines = re.findall(r"SearchCV: R² (.+); held out", printed("search_cv.py", tmp_path))
+    random, ours = (sum(map(float, line.split(", "))) for line in lines)
+    assert ours > random
+
+
+@pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
+def test_optuna_study(tmp_path: Path) -> None:
+    text = printed("optuna_study.py", tmp_path)
+    assert number(r"stopped after (\d+) of 200", text) < 200
+    assert number(r"best: (\S+)", text) < 1.2
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+def test_ray_tune(tmp_path: Path) -> None:
+    assert number(r"rmse (\d+\.\d+)", printed("ray_tune.py", tmp_path)) < 0.13
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
+def test_dask_cluster(tmp_path: Path) -> None:
+    text = printed("dask_cluster.py", tmp_path)
+    assert "a worker was killed: True" in text
+    assert number(r"begun: (\d+)", text) > number(r"told: (\d+)", text) == 60
+    assert number(r"best: (\S+) at", text) < 0.5
+
+
 def test_command_line(tmp_path: Path) -> None:
     text = printed("command_line.py", tmp_path)
     assert number(r"best: (\d+)", text) < number(r"the default options: (\d+) bytes", text)

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -615,3 +616,30 @@ def test_constraints_that_nothing_satisfies_are_said() -> None:
 def test_what_an_optimizer_cannot_be_made_of_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         Optimizer(SQUARE, **options)
+
+
+def test_a_point_that_is_expected_is_pending_and_the_search_looks_elsewhere() -> None:
+    opt, other = Optimizer(SQUARE, seed=0), Optimizer(SQUARE, seed=0)
+    for _ in range(12):
+        for each in (opt, other):
+            suggestion = each.ask()
+            each.tell(suggestion, cone(suggestion.params))
+    would = other.ask()
+    opt.enqueue({"x": 0.5, "y": 0.5})
+    expected = opt.expect(would.params)
+    assert expected.params == would.params
+    assert opt.pending == {expected.id: expected}
+    assert opt.ask().params == {"x": 0.5, "y": 0.5}
+    assert opt.ask().params != would.params
+    opt.tell(expected, 0.7)
+    assert opt.log.values[-1] == 0.7
+
+
+def test_what_is_expected_is_written_down(tmp_path: Path) -> None:
+    with Optimizer(SQUARE, seed=0, journal=tmp_path / "study.jsonl") as opt:
+        opt.tell(opt.ask(), 1.0)
+        expected = opt.expect({"x": 0.5, "y": 0.5})
+    with Optimizer.resume(tmp_path / "study.jsonl") as resumed:
+        assert resumed.pending.keys() == {expected.id}
+        assert resumed.pending[expected.id].params == expected.params
+        resumed.tell(expected, 2.0)

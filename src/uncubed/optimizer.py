@@ -206,6 +206,11 @@ class Optimizer:
         self._write(lambda: {"event": "enqueue", **events.encode_point(self.space, action)})
         self._book.queue.append(action)
 
+    def expect(self, params: Mapping[str, Any]) -> Suggestion:
+        """Await the value of a point that somebody else tries: it is pending, and the search looks elsewhere."""
+        self._book.check()
+        return self._send(self._at(self.space.encode(params)), self._rng, enqueued=False)
+
     # When it ends
 
     @property
@@ -383,9 +388,12 @@ class Optimizer:
     # Inside
 
     def _suggest(self, fixed: Mapping[str, Any]) -> Suggestion:
+        enqueued = bool(self._book.queue) and not fixed
+        return self._send(*self._next(fixed, enqueued=enqueued), enqueued=enqueued)
+
+    def _send(self, found: Selection, rng: np.random.Generator, *, enqueued: bool) -> Suggestion:
+        """Let a suggestion go out, with the generator as it is after it."""
         book = self._book
-        enqueued = bool(book.queue) and not fixed
-        found, rng = self._next(fixed, enqueued=enqueued)
         noise, round = self._model.belief.noise_variance, book.asked + 1
         threshold = self._proposer.threshold(round)
         decision = decide(found.action, found.variance, noise, threshold, round=round, index=found.row)
@@ -400,14 +408,17 @@ class Optimizer:
         first, tried = self._proposer.first, self._book.tried
         if enqueued or (tried < len(first) and not fixed):
             left = (u for u in np.roll(first, -tried, axis=0) if not self._book.was_tried(u))
-            action = self._book.queue[0] if enqueued else next(left)
-            mean, variance = self._expecting().predict(action[None, :])
-            return Selection(action, float(mean[0]), float(variance[0]), math.nan, None), self._rng
+            return self._at(self._book.queue[0] if enqueued else next(left)), self._rng
         if self._foreseen is not None and self._foreseen[0] is not None and not fixed:
             return self._foreseen[0], self._foreseen[1]
         rng = deepcopy(self._rng)
         held = self._proposer.hold(fixed)
         return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng), rng
+
+    def _at(self, action: Array) -> Selection:
+        """What is expected of a point that was not searched for."""
+        mean, variance = self._expecting().predict(action[None, :])
+        return Selection(action, float(mean[0]), float(variance[0]), math.nan, None)
 
     def _foresee(self) -> Selection | None:
         """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""

@@ -14,6 +14,7 @@ from uncubed.acquisition import (
     ExpectedImprovement,
     MostProbableImprovement,
     ProbabilityOfImprovement,
+    PureExploration,
     Selection,
     UpperConfidenceBound,
 )
@@ -120,9 +121,9 @@ class Proposer:
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
         if self._is_known(found) and found.action in self.model.history:
-            found = (
-                self._find(round, belief, held, deepcopy(rng), worth=self._unknown(round), otherwise=Worth()) or found
-            )
+            again = deepcopy(rng)
+            unknown = self._find(round, belief, held, again, worth=self._unknown(round), otherwise=None)
+            found = unknown or self._least_known(belief, held, again) or found
         return found
 
     def find(self, round: int, belief: Belief, rng: np.random.Generator) -> Selection | None:
@@ -231,6 +232,11 @@ class Proposer:
             held=held,
             admissible=self._admissible,
         )
+        return found
+
+    def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
+        options = {"near": self.contenders().rows[:_NEAR], "held": held, "admissible": self._admissible}
+        found: Selection | None = self._search.maximise(PureExploration(), 0.0, belief, rng, worth=Worth(), **options)
         return found
 
     def _parameter(self, round: int, belief: Belief, rng: np.random.Generator) -> float:

@@ -5,6 +5,7 @@ import math
 import pickle
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
@@ -298,27 +299,68 @@ def test_a_worker_expects_what_another_has_suggested() -> None:
     assert searched(other).optimizer.evaluations == 6
 
 
-def test_of_two_that_choose_at_once_one_chooses_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_trial_of_another_sampler_is_expected_once() -> None:
+    study = studied(branin, 5)
+    other = optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=RandomSampler(seed=0))
+    branin(other.ask())
+    search = searched(study)
+    assert len(search.optimizer.pending) == 1
+    assert not search.read(study.trials)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_of_two_that_choose_nearly_the_same_at_once_one_chooses_again(
+    monkeypatch: pytest.MonkeyPatch, *, far: bool
+) -> None:
     storage = optuna.storages.InMemoryStorage()
     one = optuna.create_study(study_name="s", storage=storage, sampler=UncubedSampler(seed=0))
     one.optimize(branin, n_trials=5)
     other = optuna.load_study(study_name="s", storage=storage, sampler=pickle.loads(pickle.dumps(one.sampler)))
     asked = Search.ask
     late: list[optuna.Trial] = []
+    chosen: list[dict[str, Any]] = []
 
     def interposed(search: Search, trial: FrozenTrial) -> Any:
         suggestion = asked(search, trial)
         if not late:  # it chooses with the same knowledge, and first
+            if far:
+                other.enqueue_trial({"x": float(round(5 - suggestion.params["x"])), "y": 15.0})
             late.append(other.ask())
             branin(late[0])
+        if trial.number != late[0].number:
+            chosen.append(suggestion.params)
         return suggestion
 
     monkeypatch.setattr(Search, "ask", interposed)
     trial = one.ask()
     branin(trial)
-    assert trial.params != late[0].params
+    assert trial.params == chosen[-1] != late[0].params
+    assert len(chosen) == (1 if far else 2)
     expected = [suggestion.params for suggestion in searched(one).optimizer.pending.values()]
     assert sorted(map(str, expected)) == sorted(map(str, [trial.params, late[0].params]))
+
+
+def test_what_two_have_enqueued_is_tried_twice_and_not_chosen_again_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = studied(branin, 8)
+    late: list[optuna.Trial] = []
+    asked, chosen = Search.ask, Counter[int]()
+
+    def interposed(search: Search, trial: FrozenTrial) -> Any:
+        chosen[trial.number] += 1
+        suggestion = asked(search, trial)
+        if not late:
+            other = optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=UncubedSampler())
+            late.append(other.ask())
+            late[0].suggest_float("another", 0, 1)  # or what is enqueued needs no sampler
+        return suggestion
+
+    study.enqueue_trial({"x": 3.0, "y": 2.0})
+    study.enqueue_trial({"x": 3.0, "y": 2.0})
+    monkeypatch.setattr(Search, "ask", interposed)
+    study.ask().suggest_float("another", 0, 1)
+    points = [trial.system_attrs[SUGGESTION]["point"] for trial in study.trials[-2:]]
+    assert points == [{"x": 3.0, "y": 2.0}] * 2
+    assert max(chosen.values()) == 2
 
 
 def test_a_running_trial_that_fails_half_way_is_no_longer_expected() -> None:
@@ -511,10 +553,24 @@ def test_of_a_study_with_branches_the_common_parameters_are_taken() -> None:
     assert optimizer.evaluations == 4
 
 
-def test_a_step_of_a_real_number_has_no_counterpart() -> None:
-    study = studied(lambda trial: trial.suggest_float("x", 0, 1, step=0.1), 2)
-    with pytest.raises(InvalidInputError, match="x: expected an integer or no step, got a real number"):
-        from_study(study)
+def test_steps_of_real_numbers_go_there_and_back() -> None:
+    study = studied(lambda trial: trial.suggest_float("x", 0.1, 0.7, step=0.1), 5)
+    optimizer = from_study(study)
+    assert isinstance(optimizer.space, Space)
+    assert optimizer.space.parameters == {"x": uc.Float(0.1, 0.7, step=0.1)}
+    back = to_study(optimizer)
+    assert back.trials[0].distributions == study.trials[0].distributions
+    moved = [trial.params["x"] for trial in back.trials]
+    assert moved == pytest.approx([trial.params["x"] for trial in study.trials], abs=1e-15)
+    assert set(moved) <= {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}
+    assert from_study(back).evaluations == 5
+
+
+def test_a_range_that_ends_between_two_steps_ends_at_the_last() -> None:
+    optimizer = uc.Optimizer({"x": uc.Float(0.1, 0.75, step=0.1)}, seed=0)
+    optimizer.tell({"x": 0.7}, 1.0)
+    (trial,) = to_study(optimizer).trials
+    assert trial.distributions == {"x": FloatDistribution(0.1, 0.7, step=0.1)}
 
 
 def test_a_table_is_no_study() -> None:

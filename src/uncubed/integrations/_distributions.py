@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from uncubed.dimensions import Categorical, Dimension, Float, Int
@@ -14,12 +15,10 @@ Distributions = dict[str, BaseDistribution]
 
 
 def dimension(distribution: BaseDistribution) -> Dimension | None:
-    """A choice is known by its number, and so is a step of a float; None if the range is too large to be searched."""
+    """A choice is known by its number; None if the range is too large to be searched."""
     with suppress(InvalidInputError):
         if isinstance(distribution, CategoricalDistribution):
             return Categorical(range(len(distribution.choices)))
-        if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-            return Int(0, round((distribution.high - distribution.low) / distribution.step))
         return _numeric(distribution)
     return None
 
@@ -28,7 +27,7 @@ def _numeric(distribution: BaseDistribution) -> Dimension:
     if isinstance(distribution, IntDistribution):
         return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
     if isinstance(distribution, FloatDistribution):
-        return Float(distribution.low, distribution.high, log=distribution.log)
+        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
     raise InvalidInputError(f"distribution: expected one of Optuna's own, got {distribution!r}")
 
 
@@ -45,44 +44,34 @@ def internal(space: Distributions, params: Mapping[str, Any]) -> dict[str, float
 def coded(space: Distributions, numbers: Mapping[str, float]) -> Params:
     """The optimiser's values for Optuna's numbers, of those that lie in the space."""
     return {
-        name: _code(distribution, numbers[name])
+        name: numbers[name] if isinstance(distribution, FloatDistribution) else int(numbers[name])
         for name, distribution in space.items()
         if name in numbers and distribution._contains(numbers[name])
     }
 
 
-def _code(distribution: BaseDistribution, number: float) -> float | int:
-    if not isinstance(distribution, FloatDistribution):
-        return int(number)
-    return number if distribution.step is None else round((number - distribution.low) / distribution.step)
-
-
 def decoded(space: Distributions, point: Params) -> dict[str, Any]:
     """Optuna's parameters for the optimiser's values."""
-    return {name: _decode(space[name], code) for name, code in point.items()}
+    return {
+        name: d.choices[code] if isinstance(d := space[name], CategoricalDistribution) else code
+        for name, code in point.items()
+    }
 
 
-def _decode(distribution: BaseDistribution, code: Any) -> Any:
-    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        return min(distribution.low + code * distribution.step, distribution.high)
-    return distribution.choices[code] if isinstance(distribution, CategoricalDistribution) else code
-
-
-def native(name: str, distribution: BaseDistribution) -> Any:
+def native(distribution: BaseDistribution) -> Any:
     """A parameter with the study's own values; a constant if it is the only choice."""
     if distribution.single():
         return distribution.choices[0] if isinstance(distribution, CategoricalDistribution) else _numeric(distribution)
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(distribution.choices)
-    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        raise InvalidInputError(f"{name}: expected an integer or no step, got a real number by {distribution.step}")
     return _numeric(distribution)
 
 
 def foreign(parameter: Any) -> BaseDistribution:
     """The distribution of a parameter, or of a constant."""
     if isinstance(parameter, Float):
-        return FloatDistribution(parameter.low, parameter.high, log=parameter.log)
+        last = parameter.high if parameter.step is None else parameter.decode(np.ones(1))
+        return FloatDistribution(parameter.low, last, log=parameter.log, step=parameter.step)
     if isinstance(parameter, Int):
         last = parameter.low + parameter.step * (parameter.count - 1)
         return IntDistribution(parameter.low, last, log=parameter.log, step=parameter.step)

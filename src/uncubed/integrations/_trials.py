@@ -47,27 +47,37 @@ class Search:
     def __init__(self, space: Distributions, optimizer: Optimizer) -> None:
         self.space, self.optimizer = space, optimizer
         self._read = 0
-        self._unfinished: dict[int, Suggestion | None] = {}  # trials, with what is awaited from them
+        self._unfinished: dict[int, tuple[Params, Suggestion] | None] = {}  # trials, and what is awaited where
         self._milestones = 0
 
     def read(self, trials: Sequence[FrozenTrial], asking: int | None = None) -> bool:
-        """Learn what is new in the trials of the study; whether another one than `asking` has begun or moved."""
+        """Learn what is new in the trials of the study, that which is being chosen aside; whether anything is."""
         numbers = dict.fromkeys([*self._unfinished, *range(self._read, len(trials))])
         new = [trials[number] for number in numbers if number < len(trials)]  # a thread may have read fewer
-        self._learn([trial for trial in new if trial.state.is_finished()], many=self._read == 0)
+        finished = [trial for trial in new if trial.state.is_finished()]
+        self._learn(finished, many=self._read == 0)
         self._read = max(self._read, len(trials))
-        others = [trial for trial in new if not trial.state.is_finished() and trial.number != asking]
-        moved = [self._expect(trial) for trial in others]
-        return any(moved)
+        running = [trial for trial in new if not trial.state.is_finished() and trial.number != asking]
+        moved = [self._expect(trial) for trial in running]
+        return bool(finished) or any(moved)
 
     def ask(self, trial: FrozenTrial) -> Suggestion:
         """What to try; parameters that were enqueued are as they were."""
         fixed = coded(self.space, internal(self.space, trial.system_attrs.get("fixed_params", {})))
         self._drop(trial.number)
         whole = len(fixed) == len(self.space)
-        suggestion = self._ask_for(fixed) if whole else self.optimizer.ask(fixed=fixed)
-        self._unfinished[trial.number] = suggestion
+        suggestion = self.optimizer.expect(fixed) if whole else self.optimizer.ask(fixed=fixed)
+        self._unfinished[trial.number] = suggestion.params, suggestion
         return suggestion
+
+    def is_shared(self, trial: FrozenTrial, suggestion: Suggestion) -> bool:
+        """Whether trials that were read since it was asked for teach half of what one at the same place would."""
+        self._drop(trial.number)
+        again = self.optimizer.expect(suggestion.params)
+        self._unfinished[trial.number] = suggestion.params, again
+        before = suggestion.decision.information_gain
+        repeated = 0.5 * math.log1p(-math.expm1(-2.0 * before))  # what is left to learn from a second value there
+        return again.decision.information_gain < 0.5 * (before + repeated)
 
     def has_news(self) -> bool:
         """Whether there is a milestone more than the last time."""
@@ -87,20 +97,16 @@ class Search:
     def _expect(self, trial: FrozenTrial) -> bool:
         """Await the value of a trial, once its parameters are known; whether that is new."""
         awaited, point = self._unfinished.setdefault(trial.number, None), point_of(self.space, trial)
-        if point is None or (awaited is not None and awaited.params == point):
+        if point is None or (awaited is not None and awaited[0] == point):
             return False
         self._drop(trial.number)
-        self._unfinished[trial.number] = self._ask_for(point)
+        self._unfinished[trial.number] = point, self.optimizer.expect(point)
         return True
 
     def _drop(self, number: int) -> None:
         awaited = self._unfinished.pop(number, None)
         if awaited is not None:
-            self.optimizer.cancel(awaited)
-
-    def _ask_for(self, point: Params) -> Suggestion:
-        self.optimizer.enqueue(point)
-        return self.optimizer.ask()
+            self.optimizer.cancel(awaited[1])
 
 
 def point_of(space: Distributions, trial: FrozenTrial) -> Params | None:

@@ -27,7 +27,7 @@ from uncubed.dimensions import Float
 from uncubed.errors import InvalidInputError
 from uncubed.optimizer import Optimizer
 from uncubed.records import Promise, Trial
-from uncubed.space import Space
+from uncubed.space import Params, Space
 
 try:
     from optuna.distributions import BaseDistribution
@@ -44,7 +44,7 @@ except ImportError as error:
 MILESTONE, DONE = "uncubed:milestone", "uncubed:done"
 """System attributes of a study."""
 
-_TRIES = 4  # to choose while no other worker does
+_TRIES = 32  # to choose what no other worker chooses meanwhile: more than one where a trial takes no time
 
 
 @final
@@ -99,11 +99,14 @@ class UncubedSampler(BaseSampler):
         trials = study._get_trials(deepcopy=False, use_cache=True)
         with self._alone(study):
             search = self._search(study, search_space, trials, trial.number)
+            before: Params = {}
             for _ in range(_TRIES):
                 suggestion = search.ask(trial)
                 study._storage.set_trial_system_attr(trial._trial_id, SUGGESTION, written(suggestion, search_space))
-                if not search.read(study._get_trials(deepcopy=False), trial.number):
-                    break  # nobody else has chosen at the same time
+                news = search.read(study._get_trials(deepcopy=False), trial.number)
+                if not news or suggestion.params == before or not search.is_shared(trial, suggestion):
+                    break  # nobody else has chosen nearly the same at the same time, or there is nothing else
+                before = suggestion.params
         return decoded(search_space, suggestion.params)
 
     def sample_independent(
@@ -199,7 +202,7 @@ def from_study(study: Study, **options: Any) -> Optimizer:
     """
     trials = study.get_trials(deepcopy=False)
     common = intersection_search_space(trials, include_pruned=True)
-    optimizer = Optimizer({name: native(name, d) for name, d in common.items()}, direction=_direction(study), **options)
+    optimizer = Optimizer({name: native(d) for name, d in common.items()}, direction=_direction(study), **options)
     known = [trial for trial in trials if trial.state.is_finished() and point_of(common, trial) is not None]
     rows = [{name: trial.params[name] for name in common} for trial in known]
     optimizer.tell_many(rows, [value_of(trial) for trial in known])
