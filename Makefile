@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 REPRODUCE := $(VENV)/.reproduce
 DEV := $(VENV)/.dev
+OLDEST := .venv-oldest
 PINS := pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -13,7 +14,7 @@ export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test lint reproduce reproduction bench clean mnist
+.PHONY: help setup test oldest lint reproduce reproduction bench clean mnist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -22,6 +23,9 @@ setup: $(DEV) ## make .venv with everything that tests and lint need
 
 test: $(DEV) ## run the tests and the doctests
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+oldest: $(OLDEST)/.made ## run the tests of the integrations with the oldest versions they claim
+	$(OLDEST)/bin/python -m pytest -p no:cacheprovider -n auto --dist worksteal src/uncubed/integrations tests/integrations
 
 lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/ruff check .
@@ -38,7 +42,7 @@ bench: $(CORE) ## time per round, by decile
 	$(BIN)/python benchmarks/flat.py --rounds 20000
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 mnist: $(REPRODUCE) ## get and verify the MNIST images into data/mnist
@@ -59,6 +63,13 @@ $(REPRODUCE): $(PINS) | $(VENV)/.made
 	@echo "Installing uncubed[reproduce] into $(VENV)"
 	@$(INSTALL) -e '.[reproduce]'
 	@touch $(CORE) $(REPRODUCE)
+
+$(OLDEST)/.made: pyproject.toml constraints-oldest.txt
+	@echo "Installing the oldest versions into $(OLDEST)"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
+	  -e '.[optuna,sklearn,ray,dask]' 'psycopg[binary]' pytest pytest-xdist hypothesis threadpoolctl
+	@touch $@
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "uncubed needs Python >= 3.11; there is no $(PYTHON). Try make PYTHON=/path/to/python"; exit 1; }
