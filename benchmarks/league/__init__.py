@@ -1,0 +1,1 @@
+"""The league: many systems, the same problems, one table."""
