@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +76,16 @@ def test_an_executor_that_was_shut_down_loses_nothing_told() -> None:
     optimizer = raised.value.optimizer
     assert [optimizer.params(i) for i in range(5)] == told
     assert [s.params for s in optimizer.pending.values()] != []  # what could not be submitted is tried first later
+
+
+def test_what_is_awaited_is_evaluated_although_nothing_more_is_needed(tmp_path: Path) -> None:
+    journal = tmp_path / "study.jsonl"
+    with uc.Optimizer(SPACE, seed=0, journal=journal) as opt:
+        while True:
+            suggestion = opt.ask()
+            if opt.done is not None:  # as if it were known already
+                break
+            opt.tell(suggestion, hill(suggestion.params))
+    result = uc.maximize(hill, SPACE, journal=journal, seed=0)
+    assert result.optimizer.pending == {}
+    assert result.evaluations == uc.maximize(hill, SPACE, seed=0).evaluations

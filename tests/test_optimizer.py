@@ -643,3 +643,15 @@ def test_what_is_expected_is_written_down(tmp_path: Path) -> None:
         assert resumed.pending.keys() == {expected.id}
         assert resumed.pending[expected.id].params == expected.params
         resumed.tell(expected, 2.0)
+
+
+def test_another_tolerance_is_another_search_whether_done_was_read_or_not() -> None:
+    read, unread = Optimizer(SQUARE, seed=0), Optimizer(SQUARE, seed=0)
+    for opt in (read, unread):
+        for _ in range(20):
+            suggestion = opt.ask()
+            opt.tell(suggestion, cone(suggestion.params))
+    assert read.done is None
+    for opt in (read, unread):
+        opt.tolerance = 1e-3
+    assert read.ask().params == unread.ask().params

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from uncubed._typing import Array
 from uncubed.acquisition import ExpectedImprovement, UpperConfidenceBound
 from uncubed.actions import finite_beta
 from uncubed.budget import Budget
@@ -16,6 +17,10 @@ from uncubed.space import Space
 SQUARE = Space({"x": Float(0.0, 1.0), "n": Int(0, 9)})
 GRID = Space({"m": Int(0, 9), "n": Int(0, 9)})
 TABLE = Candidates(np.random.default_rng(0).random((4000, 2)))
+
+
+def never(action: Array) -> bool:
+    return False
 
 
 def proposer(space: Space | Candidates, told: int = 15, **options: object) -> Proposer:
@@ -63,8 +68,8 @@ def test_contenders_are_points_told_the_best_believed_first() -> None:
 def test_when_nothing_is_worth_it_the_best_of_the_rest_is_proposed() -> None:
     p = proposer(GRID, budget=Budget.resolution(1e3))
     rng = np.random.default_rng(0)
-    assert p.find(1, p.model.belief, rng) is None
-    found = p.propose(1, p.model.belief, p.hold({}), rng)
+    assert p.find(1, p.model.belief, rng, never) is None
+    found = p.propose(1, p.model.belief, p.hold({}), rng, never)
     assert GRID.encode(GRID.decode(found.action)).tolist() == found.action.tolist()
 
 
@@ -72,7 +77,7 @@ def test_what_no_point_satisfies_is_said() -> None:
     p = proposer(GRID, constraints=[lambda _: False])
     assert len(p.first) == 0
     with pytest.raises(InvalidInputError, match="constraints: expected a point"):
-        p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0))
+        p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0), never)
 
 
 def test_the_first_design_is_in_the_space_without_repeats_and_admissible() -> None:

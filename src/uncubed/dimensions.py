@@ -116,7 +116,7 @@ class Float(Dimension):
     def encode(self, name: str, value: Any) -> Array:
         number = _finite(name, value)
         if self._multiples is not None:
-            return self._multiples.indices.encode(name, self._multiples.index(name, value))
+            return self._multiples.indices.encode(name, self._multiples.index(name, value, number))
         inside = min(max(number, self.low), self.high)
         if inside != number and not _rounded(value, inside):
             raise InvalidInputError(f"{name}: expected a number from {self.low} to {self.high}, got {number}")
@@ -288,14 +288,14 @@ class _Multiples:
     def value(self, index: int) -> float:
         return float(self.low + index * self.step)
 
-    def index(self, name: str, value: Any) -> int:
-        """The one of a value, also of one that was computed and is a few roundings off."""
-        index = min(max(round((Fraction(float(value)) - self.low) / self.step), 0), self.indices.high)
+    def index(self, name: str, value: Any, number: float) -> int:
+        """The one of a value that is this number, also of one that was computed and is a few roundings off."""
+        index = min(max(round((Fraction(number) - self.low) / self.step), 0), self.indices.high)
         nearest = self.value(index)
         slack = max(1e-6 * float(self.step), 4 * math.ulp(nearest))
-        if abs(float(value) - nearest) > slack and not _rounded(value, nearest):
+        if abs(number - nearest) > slack and not _rounded(value, nearest):
             first, last, step = self.value(0), self.value(self.indices.high), float(self.step)
-            raise InvalidInputError(f"{name}: expected a number from {first} to {last} by {step}, got {float(value)}")
+            raise InvalidInputError(f"{name}: expected a number from {first} to {last} by {step}, got {number}")
         return index
 
 

@@ -133,8 +133,7 @@ class Driver:
         """Start what there is room for; why no more is started."""
         while (reason := self._limit()) is None and self._room():
             start = monotonic()
-            reason = self._opt.done  # which searches for what is asked next
-            if reason is not None:
+            if not self._waiting and (reason := self._opt.done) is not None:  # which searches for what is asked next
                 break
             suggestion = self._waiting.pop(0) if self._waiting else self._opt.ask()
             self._asking = monotonic() - start

@@ -107,10 +107,10 @@ class Optimizer:
             delta=self.delta,
             rng=self._rng,
         )
+        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
         self.tolerance = tolerance
         self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
         self._account = Account(self.space, self._book, self._proposer)
-        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
         self._noted = 0  # the model's fits, when the last milestone was noted
         self._identity, self._written = uuid.uuid4().hex, 0
         self._journal: Journal | None = None
@@ -222,6 +222,7 @@ class Optimizer:
     def tolerance(self, tolerance: float | None) -> None:
         self._tolerance: float | None = check.optional("tolerance", tolerance, check.positive)
         self._proposer.budget = self.given_budget or _budget(self._tolerance)
+        self._foreseen = None
 
     @property
     def budget(self) -> Budget:
@@ -413,7 +414,7 @@ class Optimizer:
             return self._foreseen[0], self._foreseen[1]
         rng = deepcopy(self._rng)
         held = self._proposer.hold(fixed)
-        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng), rng
+        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._book.was_tried), rng
 
     def _at(self, action: Array) -> Selection:
         """What is expected of a point that was not searched for."""
@@ -424,7 +425,7 @@ class Optimizer:
         """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""
         if self._foreseen is None:
             rng, round = deepcopy(self._rng), self._book.asked + 1
-            self._foreseen = self._proposer.find(round, self._expecting(), rng), rng
+            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._book.was_tried), rng
         return self._foreseen[0]
 
     def _expecting(self) -> Belief:

@@ -104,7 +104,9 @@ class Proposer:
         """What a search must leave as it is for these parameters to have these values."""
         return self._search.hold(fixed)
 
-    def propose(self, round: int, belief: Belief, held: Any, rng: np.random.Generator) -> Selection:
+    def propose(
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, tried: Callable[[Array], bool]
+    ) -> Selection:
         """The best of what is worth it; when nothing is, the best of the rest.
 
         Args:
@@ -112,6 +114,7 @@ class Proposer:
             belief: the model's, or the same with what is awaited.
             held: what `hold` gave.
             rng: of the search.
+            tried: whether a point was tried before, or is being tried.
         """
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
         tries = (
@@ -120,20 +123,22 @@ class Proposer:
         found = next((one for one in tries if one is not None), None)
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
-        if self._is_known(found) and found.action in self.model.history:
+        if self._is_known(found) and tried(found.action):
             again = deepcopy(rng)
             unknown = self._find(round, belief, held, again, worth=self._unknown(round), otherwise=None)
             found = unknown or self._least_known(belief, held, again) or found
         return found
 
-    def find(self, round: int, belief: Belief, rng: np.random.Generator) -> Selection | None:
+    def find(
+        self, round: int, belief: Belief, rng: np.random.Generator, tried: Callable[[Array], bool]
+    ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held = self.hold({})
         found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None)
         if found is None or not self._is_known(found):
             return found
         unknown = self._find(round, belief, held, deepcopy(rng), worth=self._unknown(round), otherwise=None)
-        return unknown if unknown is None or found.action in self.model.history else found
+        return unknown if unknown is None or tried(found.action) else found
 
     def worth(self, round: int) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""

@@ -119,6 +119,30 @@ def test_one_sampler_may_serve_several_studies() -> None:
         assert searched(study).optimizer.evaluations == 5
 
 
+def test_another_study_of_the_same_name_is_another() -> None:
+    sampler = UncubedSampler(seed=0)
+    studied = [
+        optuna.create_study(study_name="same", direction=way, sampler=sampler) for way in ("minimize", "maximize")
+    ]
+    studied[0].optimize(lambda trial: (trial.suggest_float("x", -2, 2) - 0.3) ** 2, n_trials=15)
+    studied[1].optimize(lambda trial: -((trial.suggest_float("x", -2, 2) + 1.5) ** 2), n_trials=20)
+    assert searched(studied[1]).optimizer.direction == "maximize"
+    assert studied[1].best_params["x"] == pytest.approx(-1.5, abs=0.05)
+
+
+def test_where_a_trial_failed_before_its_last_parameter_the_search_stays_away() -> None:
+    def fragile(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if x > 0.6 and trial.number > 0:
+            raise MemoryError
+        return x + trial.suggest_float("y", 0, 1)
+
+    study = optuna.create_study(sampler=UncubedSampler(seed=1))
+    study.optimize(fragile, n_trials=30, catch=(MemoryError,))
+    assert study.best_value < 0.05
+    assert len(from_study(study).failures) == len([t for t in study.trials if t.state == TrialState.FAIL]) > 0
+
+
 def test_reseeding_changes_what_comes_first_and_keeps_what_is_known() -> None:
     one, other = UncubedSampler(seed=0), UncubedSampler(seed=0)
     other.reseed_rng()
@@ -370,7 +394,7 @@ def test_a_running_trial_that_fails_half_way_is_no_longer_expected() -> None:
     study.tell(trial, state=TrialState.FAIL)
     optimizer = searched(study).optimizer
     assert not optimizer.pending
-    assert not optimizer.failures
+    assert [failure.params["x"] for failure in optimizer.failures] == [trial.params["x"]]
 
 
 def test_threads_share_a_sampler_and_nothing_is_told_twice() -> None:
@@ -465,7 +489,7 @@ def test_the_study_has_the_decisions_and_the_milestones() -> None:
 
 def test_it_stops_when_it_is_done() -> None:
     def objective(trial: optuna.Trial) -> float:
-        return trial.suggest_categorical("c", ["a", "b"]) == "a" or trial.suggest_int("n", 0, 3)
+        return (trial.suggest_categorical("c", ["a", "b"]) == "a") + trial.suggest_int("n", 0, 3)
 
     study = optuna.create_study(sampler=UncubedSampler(seed=0, noise_variance=1e-6))
     study.optimize(objective, n_trials=200, callbacks=[StopWhenDone()])
@@ -473,6 +497,28 @@ def test_it_stops_when_it_is_done() -> None:
     said = study._storage.get_study_system_attrs(study._study_id)[DONE]
     assert said["reason"] == searched(study).optimizer.done
     assert said["gap"] >= 0.0
+
+
+def test_a_study_with_branches_is_not_done_before_its_evaluations_are_made() -> None:
+    def branching(trial: optuna.Trial) -> float:
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return (trial.suggest_float("u", 0, 1) - 0.77) ** 2
+        return 1.0 + trial.suggest_float("z", 0, 1)
+
+    study = optuna.create_study(sampler=UncubedSampler(seed=0, evaluations=40))
+    study.optimize(branching, n_trials=60, callbacks=[StopWhenDone()])
+    assert len(study.trials) == 40
+    assert "u, z are not in every trial" in study._storage.get_study_system_attrs(study._study_id)[DONE]["caveats"][-1]
+
+
+def test_a_study_without_a_value_ends_too() -> None:
+    def pruned(trial: optuna.Trial) -> float:
+        trial.suggest_float("x", -2, 2)
+        raise optuna.TrialPruned
+
+    study = optuna.create_study(sampler=UncubedSampler(seed=0, evaluations=5))
+    study.optimize(pruned, n_trials=15, callbacks=[StopWhenDone()])
+    assert study._storage.get_study_system_attrs(study._study_id)[DONE] == {"reason": "5 evaluations were made"}
 
 
 def test_it_is_not_done_before_anything_has_finished() -> None:

@@ -278,12 +278,26 @@ def test_a_trial_that_gives_no_value_is_a_failure() -> None:
     assert search._awaited == {}
 
 
-def test_a_trial_that_was_stopped_before_it_said_anything_teaches_nothing() -> None:
+def test_a_trial_that_was_stopped_before_it_said_anything_is_not_tried_again_and_again() -> None:
     search = searching()
     first = search.suggest("0")
     search.on_trial_complete("0")
-    assert (told(search), reasons(search)) == ([], [])
-    assert search.suggest("1") == first
+    assert (told(search), reasons(search)) == ([], ["the trial ended without a result"])
+    assert search.suggest("1") != first
+
+
+def test_a_trial_of_tunes_own_outside_the_space_is_told_of() -> None:
+    search = searching({"x": tune.uniform(-2, 2)})
+    with pytest.warns(LostValueWarning, match="its value is lost: x: expected"):
+        search.on_trial_complete("another", {"loss": 2.0, "config/x": 99.0})
+
+
+@pytest.mark.parametrize("point", [{"x": 7.0}, 3])
+def test_a_wrong_first_point_is_refused_each_time(point: Any) -> None:
+    search = UncubedSearch(points_to_evaluate=[{"x": 0.5}, point])
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match="expected"):
+            search.set_search_properties("loss", "min", {"x": tune.uniform(-2, 2)})
 
 
 def test_it_finishes_when_the_optimizer_is_done() -> None:

@@ -14,13 +14,24 @@ from uncubed.space import Params
 Distributions = dict[str, BaseDistribution]
 
 
+_FINEST = 1e7  # steps
+
+
 def dimension(distribution: BaseDistribution) -> Dimension | None:
     """A choice is known by its number; None if the range is too large to be searched."""
     with suppress(InvalidInputError):
         if isinstance(distribution, CategoricalDistribution):
             return Categorical(range(len(distribution.choices)))
+        if isinstance(distribution, FloatDistribution) and _is_too_fine(distribution):
+            return None
         return _numeric(distribution)
     return None
+
+
+def _is_too_fine(distribution: FloatDistribution) -> bool:
+    """Whether Optuna, which compares by 1e-8 of a step, would not know our values again."""
+    step = distribution.step
+    return step is not None and max(abs(distribution.low), abs(distribution.high)) / step > _FINEST
 
 
 def _numeric(distribution: BaseDistribution) -> Dimension:
@@ -74,5 +85,6 @@ def foreign(parameter: Any) -> BaseDistribution:
         return FloatDistribution(parameter.low, last, log=parameter.log, step=parameter.step)
     if isinstance(parameter, Int):
         last = parameter.low + parameter.step * (parameter.count - 1)
-        return IntDistribution(parameter.low, last, log=parameter.log, step=parameter.step)
+        log = parameter.log and parameter.step == 1  # Optuna has no logarithm by a step
+        return IntDistribution(parameter.low, last, log=log, step=parameter.step)
     return CategoricalDistribution(parameter.choices if isinstance(parameter, Categorical) else [parameter])

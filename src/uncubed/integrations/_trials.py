@@ -27,6 +27,8 @@ class Common:
         self._space: Distributions | None = None
         self._read = 0
         self._unfinished: list[int] = []
+        self.names: set[str] = set()
+        """Of all parameters that such a trial had and that can vary."""
 
     def read(self, trials: Sequence[FrozenTrial]) -> Distributions:
         """With what is new in the trials of the study; ordered by name."""
@@ -37,6 +39,7 @@ class Common:
             if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
                 space = trial.distributions if self._space is None else self._space
                 self._space = {name: d for name, d in space.items() if trial.distributions.get(name) == d}
+                self.names.update(name for name, d in trial.distributions.items() if not d.single())
         return dict(sorted((self._space or {}).items()))
 
 
@@ -111,7 +114,8 @@ class Search:
 
 def point_of(space: Distributions, trial: FrozenTrial) -> Params | None:
     """Where a trial is or will be, for the optimiser; None if that is not known, or not in the space."""
-    suggested = {} if trial.state.is_finished() else trial.system_attrs.get(SUGGESTION, {}).get("point", {})
+    whole = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)  # one that failed may not have come to all
+    suggested = {} if whole else trial.system_attrs.get(SUGGESTION, {}).get("point", {})
     point = coded(space, {**suggested, **internal(space, trial.params)})
     return point if len(point) == len(space) else None
 

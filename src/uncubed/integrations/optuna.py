@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -75,14 +76,16 @@ class UncubedSampler(BaseSampler):
         Optimizer({"any": Float(0.0, 1.0)}, **options)  # what is wrong with an option is said here, not in a trial
         self._options, self._rng = options, np.random.default_rng(seed)
         self._independent = independent_sampler or RandomSampler(seed=seed)
-        self._known: dict[tuple[str, int], _Known] = {}
+        self._known: WeakKeyDictionary[Study, _Known] = WeakKeyDictionary()  # several may have one name, and one number
+        self._saved: dict[tuple[str, int], _Known] = {}  # by a sampler that was pickled
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        saved = {_key(study): known for study, known in self._known.items()}
+        return {**vars(self), "_lock": None, "_known": None, "_saved": {**self._saved, **saved}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.RLock())
+        vars(self).update({**state, "_lock": threading.RLock(), "_known": WeakKeyDictionary()})
 
     def reseed_rng(self) -> None:
         # An optimiser that exists goes on: the threads that share it share its generator too.
@@ -122,10 +125,24 @@ class UncubedSampler(BaseSampler):
         self._independent.after_trial(study, trial, state, values)
 
     def done(self, study: Study) -> str | None:
-        """Why no more trials are needed, as far as parameters of every trial go; None while some are."""
+        """Why no more trials are needed; None while some are.
+
+        Where some parameters are not in every trial, nobody knows what is left of those: only `evaluations` ends it.
+        """
         with self._alone(study):
             search = self._latest(study)
-            return None if search is None else search.optimizer.done
+            if search is None:
+                return None
+            most = search.optimizer.most_evaluations
+            if self._others(study, search) and (most is None or search.optimizer.evaluations < most):
+                return None
+            return search.optimizer.done
+
+    def has_value(self, study: Study) -> bool:
+        """Whether any trial gave one that can be learned from."""
+        with self._alone(study):
+            search = self._latest(study)
+            return search is not None and len(search.optimizer.log.values) > 0
 
     def certificate(self, study: Study) -> Promise:
         """How far from the best one can still be, as far as parameters of every trial go."""
@@ -133,9 +150,16 @@ class UncubedSampler(BaseSampler):
             search = self._latest(study)
             if search is None:
                 raise InvalidInputError("certificate: expected a study with a finished trial, got one without")
-            promise = search.optimizer.certificate()
+            promise, others = search.optimizer.certificate(), self._others(study, search)
+        if others:
+            caveat = f"{', '.join(others)} are not in every trial, and what they do counts as noise"
+            promise = replace(promise, caveats=(*promise.caveats, caveat))
         best, recommended = (_decoded_trial(search.space, of) for of in (promise.best, promise.recommended))
         return replace(promise, best=best, recommended=recommended)
+
+    def _others(self, study: Study, search: Search) -> list[str]:
+        """Parameters that are not searched together with the rest."""
+        return sorted(self._known_of(study).common.names - search.space.keys())
 
     def _latest(self, study: Study) -> Search | None:
         self._raise_error_if_multi_objective(study)
@@ -149,7 +173,9 @@ class UncubedSampler(BaseSampler):
         return {name: d for name, d in common.items() if name and not d.single() and dimension(d) is not None}
 
     def _known_of(self, study: Study) -> "_Known":
-        return self._known.setdefault(_key(study), _Known())
+        if study not in self._known:
+            self._known[study] = self._saved.pop(_key(study), _Known())
+        return self._known[study]
 
     @contextmanager
     def _alone(self, study: Study) -> Iterator[None]:
@@ -158,7 +184,7 @@ class UncubedSampler(BaseSampler):
             try:
                 yield
             except BaseException:
-                self._known.pop(_key(study), None)
+                self._known.pop(study, None)
                 raise
 
     def _search(
@@ -187,8 +213,10 @@ class StopWhenDone:
         sampler = check.kind("sampler", study.sampler, UncubedSampler)
         reason = sampler.done(study)
         if reason is not None:
-            promise = sampler.certificate(study)
-            said = {"reason": reason, "gap": promise.gap, "delta": promise.delta, "caveats": list(promise.caveats)}
+            said: dict[str, Any] = {"reason": reason}
+            if sampler.has_value(study):
+                promise = sampler.certificate(study)
+                said |= {"gap": promise.gap, "delta": promise.delta, "caveats": list(promise.caveats)}
             study._storage.set_study_system_attr(study._study_id, DONE, said)
             study.stop()
 
@@ -203,9 +231,9 @@ def from_study(study: Study, **options: Any) -> Optimizer:
     trials = study.get_trials(deepcopy=False)
     common = intersection_search_space(trials, include_pruned=True)
     optimizer = Optimizer({name: native(d) for name, d in common.items()}, direction=_direction(study), **options)
-    known = [trial for trial in trials if trial.state.is_finished() and point_of(common, trial) is not None]
-    rows = [{name: trial.params[name] for name in common} for trial in known]
-    optimizer.tell_many(rows, [value_of(trial) for trial in known])
+    points = [(point_of(common, trial), value_of(trial)) for trial in trials if trial.state.is_finished()]
+    known = [(decoded(common, point), value) for point, value in points if point is not None]
+    optimizer.tell_many([row for row, _ in known], [value for _, value in known])
     return optimizer
 
 

@@ -3,14 +3,17 @@
 Spaces are Tune's own, but for `grid_search` and `randn`, which are refused.
 """
 
+import pickle
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, final
 
 from uncubed import __version__
+from uncubed import _validation as check
 from uncubed.dimensions import Float
 from uncubed.errors import InvalidInputError, LostValueWarning, StateError
 from uncubed.optimizer import Optimizer
@@ -110,8 +113,8 @@ class UncubedSearch(Searcher):
             optimizer.fail(what, "the trial ended with an error")
         elif result:
             self._learn(what, result)
-        elif isinstance(what, Suggestion):  # stopped before it could say anything
-            optimizer.cancel(what)
+        elif isinstance(what, Suggestion):  # stopped before it could say anything; tried again it may do the same
+            optimizer.fail(what, "the trial ended without a result")
 
     def add_evaluated_point(
         self,
@@ -150,8 +153,10 @@ class UncubedSearch(Searcher):
         Raises:
             StateError: it is not a search, or of another version.
         """
-        state = cloudpickle.loads(Path(checkpoint_path).read_bytes())
-        found = state.get("version") if isinstance(state, dict) else None
+        found, state = None, {}
+        with suppress(pickle.UnpicklingError, EOFError):
+            state = cloudpickle.loads(Path(checkpoint_path).read_bytes())
+            found = state.get("version") if isinstance(state, dict) else None
         if found != __version__:
             got = "something else" if found is None else f"one of {found}"
             raise StateError(f"{checkpoint_path}: expected a search saved by uncubed {__version__}, got {got}")
@@ -163,14 +168,15 @@ class UncubedSearch(Searcher):
         if self._space is None or self._mode is None:
             return
         space = self._space
-        self._optimizer = Optimizer(
+        optimizer = Optimizer(
             {name: parameter.dimension for name, parameter in space.parameters.items()},
             direction=_DIRECTIONS[self._mode],
             constraints=[partial(_allows, constraint, space) for constraint in self._constraints],
             **self._options,
         )
         for point in self._points:
-            self._optimizer.enqueue(space.encode(point))
+            optimizer.enqueue(space.encode(check.kind("points_to_evaluate", point, dict)))
+        self._optimizer = optimizer
 
     def _known(self) -> tuple[TuneSpace, Optimizer]:
         if self._space is None:
@@ -194,10 +200,11 @@ class UncubedSearch(Searcher):
         """What a trial tried that Tune has made itself: anew from one that was interrupted, or that failed."""
         if not result:
             return None
-        space, _ = self._known()
+        space, optimizer = self._known()
         tried = {key: value for key, value in result.items() if key.startswith("config/")}
         try:
             point = space.encode(unflatten_dict(tried)["config"])
+            optimizer.space.encode(point)
         except (InvalidInputError, LookupError, TypeError) as error:
             warnings.warn(f"trial {trial_id}: its value is lost: {error}", LostValueWarning, stacklevel=3)
             return None
