@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from uncubed._typing import Array
-from uncubed.acquisition import ExpectedImprovement, UpperConfidenceBound
+from uncubed.acquisition import ExpectedImprovement, Selection, UpperConfidenceBound
 from uncubed.actions import finite_beta
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
@@ -19,7 +18,7 @@ GRID = Space({"m": Int(0, 9), "n": Int(0, 9)})
 TABLE = Candidates(np.random.default_rng(0).random((4000, 2)))
 
 
-def never(action: Array) -> bool:
+def never(found: Selection) -> bool:
     return False
 
 

@@ -47,10 +47,14 @@ class Book:
         """Points that need not be tried first any more."""
         return len(self.model.history) + len(self.pending) + len(self._unplaced)
 
+    def is_awaited(self, action: Array) -> bool:
+        """Whether a value is to come from there."""
+        return any((action == suggestion.decision.action).all() for suggestion in self.pending.values())
+
     def was_tried(self, action: Array) -> bool:
         """Whether a value or a failure came from there, or is awaited."""
-        elsewhere = [*(s.decision.action for s in self.pending.values()), *self._unplaced]
-        return action in self.model.history or any((action == other).all() for other in elsewhere)
+        failed = any((action == other).all() for other in self._unplaced)
+        return failed or action in self.model.history or self.is_awaited(action)
 
     def gave_no_value(self, action: Array) -> bool:
         """Whether an evaluation there failed, and none gave a value."""

@@ -414,7 +414,7 @@ class Optimizer:
             return self._foreseen[0], self._foreseen[1]
         rng = deepcopy(self._rng)
         held = self._proposer.hold(fixed)
-        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._book.was_tried), rng
+        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._repeats), rng
 
     def _at(self, action: Array) -> Selection:
         """What is expected of a point that was not searched for."""
@@ -425,8 +425,13 @@ class Optimizer:
         """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""
         if self._foreseen is None:
             rng, round = deepcopy(self._rng), self._book.asked + 1
-            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._book.was_tried), rng
+            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._repeats), rng
         return self._foreseen[0]
+
+    def _repeats(self, found: Selection) -> bool:
+        """Whether a point is being tried, or was and is known; noisy ones may be worth another look."""
+        awaited = self._book.is_awaited(found.action)
+        return awaited or (self._proposer.is_known(found) and self._book.was_tried(found.action))
 
     def _expecting(self) -> Belief:
         """The belief with variances as if what is pending had come."""

@@ -105,7 +105,7 @@ class Proposer:
         return self._search.hold(fixed)
 
     def propose(
-        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, tried: Callable[[Array], bool]
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, repeats: Callable[[Selection], bool]
     ) -> Selection:
         """The best of what is worth it; when nothing is, the best of the rest.
 
@@ -114,31 +114,31 @@ class Proposer:
             belief: the model's, or the same with what is awaited.
             held: what `hold` gave.
             rng: of the search.
-            tried: whether a point was tried before, or is being tried.
+            repeats: whether a point is only to be tried again if there is no other.
         """
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
-        tries = (
-            self._find(round, belief, held, rng, worth=self.worth(round), otherwise=Worth()) for _ in range(_POOLS)
-        )
+        worth = self.worth(round)
+        tries = (self._find(round, belief, held, rng, worth=worth, otherwise=Worth()) for _ in range(_POOLS))
         found = next((one for one in tries if one is not None), None)
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
-        if self._is_known(found) and tried(found.action):
-            again = deepcopy(rng)
-            unknown = self._find(round, belief, held, again, worth=self._unknown(round), otherwise=None)
-            found = unknown or self._least_known(belief, held, again) or found
-        return found
+        if worth.of(np.array(found.mean), np.array(found.variance)):
+            chosen = self._instead(found, round, belief, held, rng=rng, repeats=repeats)
+            if chosen is not None:
+                return chosen
+        return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
 
     def find(
-        self, round: int, belief: Belief, rng: np.random.Generator, tried: Callable[[Array], bool]
+        self, round: int, belief: Belief, rng: np.random.Generator, repeats: Callable[[Selection], bool]
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held = self.hold({})
         found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None)
-        if found is None or not self._is_known(found):
-            return found
-        unknown = self._find(round, belief, held, deepcopy(rng), worth=self._unknown(round), otherwise=None)
-        return unknown if unknown is None or tried(found.action) else found
+        return None if found is None else self._instead(found, round, belief, held, rng=rng, repeats=repeats)
+
+    def is_known(self, found: Selection) -> bool:
+        """Whether a point of an exact function is known, or it would be asked for again and again."""
+        return found.variance <= self._least_variance()
 
     def worth(self, round: int) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""
@@ -153,15 +153,32 @@ class Proposer:
         beta = self.width() ** 2 if self.budget.needs_beta else None
         return self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
 
-    def _unknown(self, round: int) -> Worth:
-        worth = self.worth(round)
-        return worth._replace(variance=max(worth.variance, self._least_variance()))
-
-    def _is_known(self, found: Selection) -> bool:
-        return found.variance <= self._least_variance()
+    def _instead(
+        self,
+        found: Selection,
+        round: int,
+        belief: Belief,
+        held: Any,
+        *,
+        rng: np.random.Generator,
+        repeats: Callable[[Selection], bool],
+    ) -> Selection | None:
+        """This, or if it is a repeat the best that is less known; None if all that is worth it is known."""
+        if not (self.is_known(found) or repeats(found)):
+            return found
+        worth, other = self.worth(round), found
+        for _ in range(_POOLS):
+            least = self._least_variance() if self.is_known(other) else other.variance
+            worth = worth._replace(variance=max(worth.variance, least))
+            better = self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None)
+            if better is None:
+                return None if self.is_known(found) else found
+            if not repeats(better):
+                return better if repeats(found) else found
+            other = better
+        return found
 
     def _least_variance(self) -> float:
-        """Below this a point of an exact function is known, or it would be asked for again and again."""
         belief = self.model.belief
         kept = 2.0 * LEAST_NOVELTY * belief.kernel.variance  # by what is no atom, whatever is told there
         exact = belief.noise_variance < 2.0 * Priors().noise_variance.least
