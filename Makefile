@@ -5,6 +5,7 @@ CORE := $(VENV)/.core
 REPRODUCE := $(VENV)/.reproduce
 DEV := $(VENV)/.dev
 OLDEST := .venv-oldest
+LEAGUE := .venv-league/league/bin/python -m benchmarks.league
 PINS := pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -14,7 +15,7 @@ export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup test oldest lint reproduce reproduction bench clean mnist
+.PHONY: help setup test oldest lint league reproduce reproduction bench clean mnist
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -41,8 +42,16 @@ reproduction: $(REPRODUCE) ## the same in full: 20 seeds, long horizons, the tra
 bench: $(CORE) ## time per round, by decile
 	$(BIN)/python benchmarks/flat.py --rounds 20000
 
+league: $(CORE) ## the league: all systems on the same problems, a night
+	$(BIN)/python -m benchmarks.league install
+	$(LEAGUE) run --systems fast --problems league --seeds 10 --evaluations 200 --jobs 2
+	$(LEAGUE) run --systems slow --problems slow --seeds 5 --evaluations 100 --jobs 2
+	$(LEAGUE) run --systems slow --problems long --seeds 5 --evaluations 200 --limit 3600 --jobs 2
+	$(LEAGUE) overhead
+	$(LEAGUE) table
+
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) .venv-league build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 mnist: $(REPRODUCE) ## get and verify the MNIST images into data/mnist

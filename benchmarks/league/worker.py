@@ -12,55 +12,48 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TextIO, final
+from pathlib import Path
+from typing import Any, TextIO
 
 from benchmarks.league.protocol import Space, System
 
 
-@final
-class Worker:
-    """Answers for a system; its methods are the verbs."""
-
-    def __init__(self, adapter: str) -> None:
-        module, _, name = adapter.partition(":")
-        self._kind: type[System] = getattr(import_module(module), name)
-        self._system: System | None = None
-        self.verbs: dict[str, Callable[..., Any]] = {
-            "start": self.start,
-            "ask": lambda: self.system.ask(),
-            "tell": lambda point, value: self.system.tell(point, value),
-            "load": lambda points, values: self.system.load(points, values),
-            "recommend": lambda: self.system.recommend(),
-        }
-
-    @property
-    def system(self) -> System:
-        """Once it has started."""
-        if self._system is None:
-            raise ValueError("verb: expected start first, got another")
-        return self._system
-
-    def start(self, space: dict[str, Any], seed: int) -> dict[str, str]:
-        """The versions that matter."""
-        self._system = self._kind(Space.from_json(space), seed)
-        return {package: _version(package) for package in self._kind.packages}
-
-    def answer(self, line: str) -> dict[str, Any]:
+def answers(kind: type[System], lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """To each line; the first is `start`, with the space and the seed, and is answered with versions."""
+    system: System | None = None
+    for line in lines:
         verb, *about = json.loads(line)
         seconds, cpu = time.perf_counter(), time.process_time()
-        result = self.verbs[verb](*about)
-        return {
+        if system is None:
+            system = _started(kind, verb, *about)
+            result: Any = {package: _version(package) for package in kind.packages}
+        else:
+            result = getattr(system, verb)(*about)
+        yield {
             "result": result,
             "seconds": time.perf_counter() - seconds,
             "cpu": time.process_time() - cpu,
-            "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PER_MEGABYTE,
+            "memory": peak_megabytes(),
         }
 
 
-_PER_MEGABYTE = 2**20 if sys.platform == "darwin" else 2**10
+def _started(kind: type[System], verb: str, *about: Any) -> System:
+    if verb != "start":
+        raise ValueError(f"verb: expected start first, got {verb}")
+    space, seed = about
+    return kind(Space.from_json(space), seed)
+
+
+def peak_megabytes() -> float:
+    """Of this process; where there is no /proc, as the system accounts for it."""
+    status = Path("/proc/self/status")
+    if status.exists():  # the usual account has the memory of the parent in it, as it was when it forked
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def _version(package: str) -> str:
@@ -79,9 +72,9 @@ def private_output() -> TextIO:
 
 def main() -> None:
     output = private_output()
-    worker = Worker(sys.argv[1])
-    for line in sys.stdin:
-        output.write(json.dumps(worker.answer(line)) + "\n")
+    module, _, name = sys.argv[1].partition(":")
+    for answer in answers(getattr(import_module(module), name), sys.stdin):
+        output.write(json.dumps(answer) + "\n")
         output.flush()
 
 

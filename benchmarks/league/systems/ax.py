@@ -31,16 +31,11 @@ class Ax(System):
     def tell(self, point: Point, value: float) -> None:
         trial, self._trial = self._trial, None
         if trial is None:
-            trial = self._client.attach_trial(self._params(point))
+            trial = self._client.attach_trial(self.space.worded(point))
         self._client.complete_trial(trial, raw_data={"value": value})
 
     def recommend(self) -> Point:
         return self.space.listed(self._client.get_best_parameterization()[0])
-
-    def _params(self, point: Point) -> dict[str, Any]:
-        named = self.space.named(point)
-        kinds = zip(self.space.names, self.space.dimensions, strict=True)
-        return {name: str(named[name]) if d.kind == LABEL else named[name] for name, d in kinds}
 
 
 def _config(name: str, dimension: Dimension) -> Any:

@@ -1,6 +1,7 @@
 """bayes_opt as it comes: five random points, then upper confidence bounds.
 
-Where values are noisy, or the space is not continuous, its manual says to raise `alpha`, and shows 10⁻³.
+Where values are noisy, or the space is not continuous, its manual says to raise `alpha`, and shows 10⁻³. Points
+may repeat: unless that is allowed, it stops when one does.
 """
 
 from typing import Any, final
@@ -31,7 +32,7 @@ class BayesOpt(System):
         return self.space.listed(params)
 
     def tell(self, point: Point, value: float) -> None:
-        self._optimizer.register(params=self._params(point), target=-value)
+        self._optimizer.register(params=self.space.worded(point), target=-value)
 
     def load(self, points: list[Point], values: list[float]) -> None:
         super().load(points, values)
@@ -41,11 +42,6 @@ class BayesOpt(System):
         best = self._optimizer.max
         assert best is not None
         return self.space.listed(best["params"])
-
-    def _params(self, point: Point) -> dict[str, Any]:
-        named = self.space.named(point)
-        kinds = zip(self.space.names, self.space.dimensions, strict=True)
-        return {name: str(named[name]) if d.kind == LABEL else named[name] for name, d in kinds}
 
 
 def _bounds(dimension: Dimension) -> Any:

@@ -1,5 +1,6 @@
-"""BKB, with the hyper-parameters that it needs and does not learn: fitted to its values after 1, 2, 4, … first designs."""
+"""BKB, with the hyper-parameters that it does not learn: fitted after 1, 2, 4, … times its first design."""
 
+import math
 from typing import final
 
 import numpy as np
@@ -7,9 +8,12 @@ from scipy.stats import qmc
 
 import uncubed as uc
 from benchmarks.league.protocol import Point, Space, System
-from benchmarks.league.systems.uncubed import params_of, space_of
+from benchmarks.league.systems.uncubed import table_of
 from uncubed._typing import Array
 from uncubed.fit import Observations, fit
+
+FIT_ROWS = 256
+"""Values that are fitted to at most, evenly from all."""
 
 
 @final
@@ -21,8 +25,9 @@ class Bkb(System):
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         d = len(space.dimensions)
-        self._table = None if space.is_box else uc.Candidates(space_of(space))
-        self._first = [space.at(u) for u in qmc.Sobol(d, seed=seed).random(2 * (d + 1))]
+        self._table = None if space.is_box else table_of(space)
+        first = qmc.Sobol(d, seed=seed).random_base2(math.ceil(math.log2(2 * (d + 1))))
+        self._first = [space.at(u) for u in first[: 2 * (d + 1)]]
         self._actions: list[Array] = []
         self._values: list[float] = []
         self._bandit: uc.Bandit | None = None
@@ -62,7 +67,8 @@ class Bkb(System):
         scaled = (values - self._centre) / self._scale
         groups = np.arange(X.shape[1]) if self._table is None else self._table.groups
         start = uc.Matern52(np.full(X.shape[1], 0.3 * np.sqrt(X.shape[1])))
-        found = fit(start, 1e-2, _merged(X, scaled), groups=groups)
+        some = np.unique(np.linspace(0, len(X) - 1, FIT_ROWS).astype(int))
+        found = fit(start, 1e-2, _merged(X[some], scaled[some]), groups=groups)
         belief = uc.SketchedBelief(found.kernel, max(found.noise_variance, 1e-6), seed=self.seed)
         width = uc.UpperConfidenceBound(uc.SketchedBeta())
         self._bandit = uc.Bandit(
@@ -76,7 +82,7 @@ class Bkb(System):
         return uc.Box(np.zeros(d), np.ones(d)) if self._table is None else uc.Finite(self._table.X)
 
     def _action(self, point: Point) -> Array:
-        return np.array(point, float) if self._table is None else self._table.encode(params_of(self.space, point))
+        return np.array(point, float) if self._table is None else self._table.encode(self.space.worded(point))
 
     def _point(self, action: Array) -> Point:
         if self._table is None:

@@ -32,16 +32,11 @@ class Hebo(System):
         self.load([point], [value])
 
     def load(self, points: list[Point], values: list[float]) -> None:
-        rows = pd.DataFrame([self._params(point) for point in points])
+        rows = pd.DataFrame([self.space.worded(point) for point in points])
         self._optimizer.observe(rows, np.array(values)[:, None])
 
     def recommend(self) -> Point:
         return self.space.listed(self._optimizer.best_x.iloc[0])
-
-    def _params(self, point: Point) -> dict[str, Any]:
-        named = self.space.named(point)
-        kinds = zip(self.space.names, self.space.dimensions, strict=True)
-        return {name: str(named[name]) if d.kind == LABEL else named[name] for name, d in kinds}
 
 
 def _parameter(name: str, dimension: Dimension) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Optuna's GPSampler and TPESampler, as they come; the GP is told whether values are exact, as its manual asks."""
 
 import warnings
-from typing import Any, final
+from typing import final
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -45,6 +45,9 @@ class OptunaGP(_Study):
     packages = ("optuna", "torch", "scipy", "numpy")
 
     def __init__(self, space: Space, seed: int) -> None:
+        import scipy.optimize  # noqa: F401  it imports them when it first needs them, which is not to be its time
+        import torch  # noqa: F401
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the option is experimental
             sampler = GPSampler(seed=seed, deterministic_objective=not space.noisy)
@@ -60,8 +63,8 @@ class OptunaTPE(_Study):
 
 
 def _distribution(dimension: Dimension) -> BaseDistribution:
-    kinds: dict[str, Any] = {
-        NUMBER: lambda n: FloatDistribution(0.0, 1.0),
-        LABEL: lambda n: CategoricalDistribution(range(n)),
-    }
-    return kinds[dimension.kind](dimension.size) if dimension.kind in kinds else IntDistribution(0, dimension.size - 1)
+    if dimension.kind == NUMBER:
+        return FloatDistribution(0.0, 1.0)
+    if dimension.kind == LABEL:
+        return CategoricalDistribution(range(dimension.size))
+    return IntDistribution(0, dimension.size - 1)

@@ -20,19 +20,16 @@ class Skopt(System):
         return self._point(self._optimizer.ask())
 
     def tell(self, point: Point, value: float) -> None:
-        self._optimizer.tell(self._values(point), value)
+        self._optimizer.tell(list(self.space.worded(point).values()), value)
 
     def load(self, points: list[Point], values: list[float]) -> None:
-        self._optimizer.tell([self._values(point) for point in points], values)
+        self._optimizer.tell([list(self.space.worded(point).values()) for point in points], values)
 
     def recommend(self) -> Point:
         return self._point(self._optimizer.get_result().x)
 
     def _point(self, values: list[Any]) -> Point:
         return self.space.listed(dict(zip(self.space.names, values, strict=True)))
-
-    def _values(self, point: Point) -> list[Any]:
-        return [str(v) if d.kind == LABEL else v for d, v in zip(self.space.dimensions, point, strict=True)]
 
 
 def _dimension(dimension: Dimension) -> Any:

@@ -1,16 +1,16 @@
-"""SMAC 3: the black-box facade (a GP) on boxes, the hyper-parameter facade (a forest) on tables, as its manual says.
+"""SMAC 3 by the table in its manual: the black-box facade (a GP) on exact boxes, which it does not offer for noise;
+the hyper-parameter facade (a forest) on tables and where values are noisy, where it repeats evaluations.
 
-It is told whether values are exact; where they are not it repeats evaluations, as it likes to. The recommendation is
-its incumbent.
+The recommendation is its incumbent. Its budget of trials, by which its first design is cut, is its default of 100.
 """
 
 import tempfile
 from pathlib import Path
 from typing import Any, final
 
-from ConfigSpace import Categorical, ConfigurationSpace, Float, Integer
+from ConfigSpace import Categorical, Configuration, ConfigurationSpace, Float, Integer
 from smac import BlackBoxFacade, HyperparameterOptimizationFacade, Scenario
-from smac.runhistory.dataclasses import TrialValue
+from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
 from benchmarks.league.protocol import LABEL, NUMBER, Dimension, Point, Space, System
 
@@ -24,9 +24,10 @@ class Smac(System):
         self._folder = tempfile.TemporaryDirectory()
         where = ConfigurationSpace(seed=seed)
         where.add([_parameter(n, d) for n, d in zip(space.names, space.dimensions, strict=True)])
-        scenario = Scenario(where, deterministic=not space.noisy, seed=seed, output_directory=Path(self._folder.name))
-        facade: Any = BlackBoxFacade if space.is_box else HyperparameterOptimizationFacade
-        self._smac = facade(scenario, _never_called, overwrite=True, logging_level=False)
+        self._scenario = Scenario(
+            where, deterministic=not space.noisy, seed=seed, output_directory=Path(self._folder.name)
+        )
+        self._smac = self._facade()
         self._asked: Any = None
 
     def ask(self) -> Point:
@@ -37,22 +38,20 @@ class Smac(System):
         self._smac.tell(self._asked, TrialValue(cost=value), save=False)
 
     def load(self, points: list[Point], values: list[float]) -> None:
-        from ConfigSpace import Configuration
-        from smac.runhistory.dataclasses import TrialInfo
-
-        seed = 0 if not self.space.noisy else self._smac.intensifier.get_trials_of_interest  # noqa: F841
+        self._smac = self._facade(n_configs=0)  # it would begin with a first design all the same
         for point, value in zip(points, values, strict=True):
-            config = Configuration(self._smac.scenario.configspace, values=self._params(point))
+            config = Configuration(self._scenario.configspace, values=self.space.worded(point))
             self._smac.tell(TrialInfo(config, seed=0), TrialValue(cost=value), save=False)
 
     def recommend(self) -> Point:
         incumbent = self._smac.intensifier.get_incumbent()
         return self.space.listed(self._asked.config if incumbent is None else incumbent)
 
-    def _params(self, point: Point) -> dict[str, Any]:
-        named = self.space.named(point)
-        kinds = zip(self.space.names, self.space.dimensions, strict=True)
-        return {name: str(named[name]) if d.kind == LABEL else named[name] for name, d in kinds}
+    def _facade(self, **first_design: Any) -> Any:
+        exact = self.space.is_box and not self.space.noisy
+        facade: Any = BlackBoxFacade if exact else HyperparameterOptimizationFacade
+        first = facade.get_initial_design(self._scenario, **first_design)
+        return facade(self._scenario, _never_called, initial_design=first, overwrite=True, logging_level=False)
 
 
 def _parameter(name: str, dimension: Dimension) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any, final
 
 import uncubed as uc
-from benchmarks.league.protocol import LABEL, Point, Space, System
+from benchmarks.league.protocol import Point, Space, System
 
 
 class _Asking(System):
@@ -13,7 +13,8 @@ class _Asking(System):
 
     def __init__(self, space: Space, seed: int, **options: Any) -> None:
         super().__init__(space, seed)
-        self._optimizer = uc.Optimizer(_where(space), direction="minimize", seed=seed, **options)
+        where = {name: uc.Float(0.0, 1.0) for name in space.names} if space.is_box else table_of(space)
+        self._optimizer = uc.Optimizer(where, direction="minimize", seed=seed, **options)
         self._asked: uc.Suggestion | None = None
 
     def ask(self) -> Point:
@@ -22,10 +23,10 @@ class _Asking(System):
 
     def tell(self, point: Point, value: float) -> None:
         asked, self._asked = self._asked, None
-        self._optimizer.tell(params_of(self.space, point) if asked is None else asked, value)
+        self._optimizer.tell(self.space.worded(point) if asked is None else asked, value)
 
     def load(self, points: list[Point], values: list[float]) -> None:
-        self._optimizer.tell_many([params_of(self.space, point) for point in points], values)
+        self._optimizer.tell_many([self.space.worded(point) for point in points], values)
 
     def recommend(self) -> Point:
         return self.space.listed(self._optimizer.best.params)
@@ -45,20 +46,6 @@ class Dense(_Asking):
         super().__init__(space, seed, budget=budget, max_model_order=10**6, delta=1e-300)
 
 
-def space_of(space: Space) -> dict[str, Any] | list[dict[str, Any]]:
-    """Parameters by name, or all rows of a table."""
-    if space.is_box:
-        return {name: uc.Float(0.0, 1.0) for name in space.names}
-    return [params_of(space, row) for row in space.rows().tolist()]
-
-
-def params_of(space: Space, point: Point) -> dict[str, Any]:
-    """Labels as words, so that they are not taken for numbers."""
-    named = space.named(point)
-    return {
-        n: str(named[n]) if d.kind == LABEL else named[n] for n, d in zip(space.names, space.dimensions, strict=True)
-    }
-
-
-def _where(space: Space) -> dict[str, Any] | uc.Candidates:
-    return space_of(space) if space.is_box else uc.Candidates(space_of(space))
+def table_of(space: Space) -> uc.Candidates:
+    """All rows."""
+    return uc.Candidates([space.worded(row) for row in space.rows().tolist()])
