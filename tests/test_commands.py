@@ -185,8 +185,10 @@ def test_a_time_out_ends_all_that_was_started(more: str, monkeypatch: pytest.Mon
 def test_an_interrupt_ends_the_programs_and_keeps_the_study(number: signal.Signals) -> None:
     os.mkfifo("alive")
     code = "import os\nif os.environ['UNCUBED_ID'] == '0': print(1.5); raise SystemExit\n" + SLEEPER.format(more="")
+    heard = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     words = [str(UNCUBED), "run", "study.toml", "--", *PYTHON, code, "{x}", "{bias}"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as running:
+    # Who runs the tests in the background has interrupts ignored, also by all that is started.
+    with subprocess.Popen([sys.executable, "-c", heard, *words], stderr=subprocess.PIPE, text=True) as running:
         with open("alive", encoding="utf-8") as alive:  # waits for the second program to begin
             assert alive.read(7) == "started"
             running.send_signal(number)
