@@ -149,3 +149,14 @@ def test_a_table_of_labels_and_numbers_can_be_fixed_constrained_and_enqueued() -
 def test_a_table_of_one_row_is_done_after_a_few_looks_at_it() -> None:
     opt = finished(Optimizer(Candidates([{"x": 1.0, "k": "a"}]), seed=0), lambda _: 3.0, 0.1, most=15)
     assert opt.best.params == {"x": 1.0, "k": "a"}
+
+
+def test_who_keeps_all_is_never_done_but_by_limits() -> None:
+    opt = Optimizer({"n": Int(0, 3)}, budget=Budget.keep_all(), evaluations=60, seed=0)
+    reasons = set()
+    while opt.evaluations < 60:
+        reasons.add(opt.done)
+        suggestion = opt.ask()
+        opt.tell(suggestion, float(suggestion.params["n"]))
+    assert reasons == {None}
+    assert opt.done == "60 evaluations were made"

@@ -172,7 +172,8 @@ class Proposer:
             worth = worth._replace(variance=max(worth.variance, least))
             better = self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None)
             if better is None:
-                return None if self.is_known(found) else found
+                ends = self.is_known(found) and self.threshold(round) > -math.inf
+                return None if ends else found
             if not repeats(better):
                 return better if repeats(found) else found
             other = better
