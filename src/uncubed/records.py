@@ -1,6 +1,7 @@
 """What an optimiser says: what to try, what failed, what is best, what can be promised."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
@@ -110,6 +111,11 @@ class Promise:
     best_gap: float
     delta: float
     caveats: tuple[str, ...]
+
+    def elsewhere(self, decode: Callable[[Params], Params], *caveats: str) -> "Promise":
+        """The same in another tool's params, with what else may not hold there."""
+        best, recommended = (of._replace(params=decode(of.params)) for of in (self.best, self.recommended))
+        return replace(self, best=best, recommended=recommended, caveats=(*self.caveats, *caveats))
 
     def __str__(self) -> str:
         lines = [

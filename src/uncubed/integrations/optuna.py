@@ -17,7 +17,8 @@ and in the study's `uncubed:milestone` (how far it is, now and then) and `uncube
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -27,7 +28,7 @@ from uncubed import _validation as check
 from uncubed.dimensions import Float
 from uncubed.errors import InvalidInputError
 from uncubed.optimizer import Optimizer
-from uncubed.records import Promise, Trial
+from uncubed.records import Promise
 from uncubed.space import Params, Space
 
 try:
@@ -150,12 +151,9 @@ class UncubedSampler(BaseSampler):
             search = self._latest(study)
             if search is None:
                 raise InvalidInputError("certificate: expected a study with a finished trial, got one without")
-            promise, others = search.optimizer.certificate(), self._others(study, search)
-        if others:
-            caveat = f"{', '.join(others)} are not in every trial, and what they do counts as noise"
-            promise = replace(promise, caveats=(*promise.caveats, caveat))
-        best, recommended = (_decoded_trial(search.space, of) for of in (promise.best, promise.recommended))
-        return replace(promise, best=best, recommended=recommended)
+            promise, others = search.optimizer.certificate(), ", ".join(self._others(study, search))
+        caveats = [f"{others} are not in every trial, and what they do counts as noise"] if others else []
+        return promise.elsewhere(partial(decoded, search.space), *caveats)
 
     def _others(self, study: Study, search: Search) -> list[str]:
         """Parameters that are not searched together with the rest."""
@@ -273,7 +271,3 @@ def _key(study: Study) -> tuple[str, int]:
 
 def _direction(study: Study) -> str:
     return "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
-
-
-def _decoded_trial(space: Distributions, trial: Trial) -> Trial:
-    return trial._replace(params=decoded(space, trial.params))

@@ -7,7 +7,6 @@ import pickle
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -139,9 +138,7 @@ class UncubedSearch(Searcher):
     def certificate(self) -> Promise:
         """How far from the best one can still be."""
         space, optimizer = self._known()
-        promise = optimizer.certificate()
-        best, recommended = (of._replace(params=space.decode(of.params)) for of in (promise.best, promise.recommended))
-        return replace(promise, best=best, recommended=recommended)
+        return optimizer.certificate().elsewhere(space.decode)
 
     def save(self, checkpoint_path: str) -> None:
         """Write everything down, for the same version of uncubed."""

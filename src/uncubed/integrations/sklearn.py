@@ -6,15 +6,13 @@ that keep the workers busy, all on the same folds, and none twice. One that fail
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import cycle, islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
 from uncubed.errors import InvalidInputError
 from uncubed.integrations._sklearn_space import Search
-from uncubed.optimizer import Optimizer
-from uncubed.records import Promise, Suggestion, Trial
+from uncubed.records import Promise, Suggestion
 
 try:
     from joblib import effective_n_jobs  # type: ignore[import-untyped]
@@ -107,17 +105,9 @@ class UncubedSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has n
     def certificate(self) -> Promise:
         """How far from the best score one can still be, with the estimator's parameters."""
         check_is_fitted(self, "optimizer_")
-        optimizer: Optimizer = self.optimizer_
-        promise = optimizer.certificate()
-        caveats = promise.caveats
-        if self._searches > 1:
-            caveats += (f"this is within one of {self._searches} dicts of parameters",)
-        best, recommended = (self._decoded(trial) for trial in (promise.best, promise.recommended))
-        return replace(promise, best=best, recommended=recommended, caveats=caveats)
-
-    def _decoded(self, trial: Trial) -> Trial:
-        params: dict[str, Any] = self._best.decode(trial.params)
-        return trial._replace(params=params)
+        promise: Promise = self.optimizer_.certificate()
+        several = [f"this is within one of {self._searches} dicts of parameters"] if self._searches > 1 else []
+        return promise.elsewhere(self._best.decode, *several)
 
     def _run_search(self, evaluate_candidates: Callable[..., Results], *, callback_ctx: Any = None) -> None:
         searches = self._begin()
