@@ -1,12 +1,6 @@
-"""One parameter, and the exact place of its values in the unit cube.
-
-A value is encoded by one or more coordinates in [0, 1], and what is decoded encodes to the same coordinates to the last
-bit: a discrete parameter has one place per value, a continuous one a lattice finer than any objective can tell.
-"""
+"""Real and whole numbers."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +12,7 @@ from numpy.typing import NDArray
 
 from uncubed import _validation as check
 from uncubed._typing import Array
+from uncubed.dimensions.base import Dimension
 from uncubed.errors import InvalidInputError
 
 FINEST = 40
@@ -25,48 +20,6 @@ FINEST = 40
 
 CLOSEST = 2.0**-50
 """Least distance of the places of two whole numbers, for both to be exact."""
-
-
-class Dimension(ABC):
-    """One parameter of a space."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Coordinates that encode it."""
-
-    @property
-    @abstractmethod
-    def count(self) -> int | None:
-        """How many values it has; None if it is continuous."""
-
-    @abstractmethod
-    def encode(self, name: str, value: Any) -> Array:
-        """The coordinates of a value, shape (width,).
-
-        Raises:
-            InvalidInputError: it is not a value of this parameter, whose name the message has.
-        """
-
-    @abstractmethod
-    def decode(self, u: Array) -> Any:
-        """The value at these coordinates, or the one nearest to them."""
-
-    @abstractmethod
-    def snap(self, U: Array) -> Array:
-        """Rows of coordinates moved to the nearest that encode a value, shape (n, width)."""
-
-    @abstractmethod
-    def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """Coordinates of random values, shape (n, width)."""
-
-    @abstractmethod
-    def every(self) -> Array:
-        """Coordinates of all values of a discrete parameter, in order, shape (count, width)."""
-
-    def near(self, u: Array) -> Array:
-        """Coordinates of some values of a discrete parameter, those next to `u` among them, shape (n, width)."""
-        return self.every()
 
 
 @final
@@ -299,75 +252,6 @@ class _Multiples:
         return index
 
 
-@final
-@dataclass(frozen=True)
-class Categorical(Dimension):
-    """One of some choices, none nearer to one than to another.
-
-    >>> Categorical(["adam", "sgd"]).decode(np.array([0.7]))
-    'sgd'
-
-    Args:
-        choices: at least one, each once; 1, 1.0, True and "1" are different.
-    """
-
-    choices: Sequence[Any]
-
-    def __post_init__(self) -> None:
-        check.clean(self, "choices", _distinct)
-
-    @property
-    def width(self) -> int:
-        return self.count if self.count > 2 else 1
-
-    @property
-    def count(self) -> int:
-        return len(self.choices)
-
-    def encode(self, name: str, value: Any) -> Array:
-        places: Array = self.places(np.array([self.index(name, value)]))[0]
-        return places
-
-    def decode(self, u: Array) -> Any:
-        return self.choices[int(self._nearest(np.array([u]))[0])]
-
-    def snap(self, U: Array) -> Array:
-        return self.places(self._nearest(U))
-
-    def sample(self, rng: np.random.Generator, n: int) -> Array:
-        return self.places(rng.integers(self.count, size=n))
-
-    def every(self) -> Array:
-        return self.places(np.arange(self.count))
-
-    def index(self, name: str, value: Any) -> int:
-        """Which choice a value is."""
-        for index, choice in enumerate(self.choices):
-            if same(choice, value):
-                return index
-        known = ", ".join(map(repr, self.choices[:8])) + (", ..." if self.count > 8 else "")
-        raise InvalidInputError(f"{name}: expected one of {known}, got {value!r}")
-
-    def places(self, index: NDArray[np.int64]) -> Array:
-        """One coordinate for two choices; for more one each, at distances of 1 from each other; shape (n, width)."""
-        if self.width == 1:
-            return index[:, None].astype(float)
-        places = np.zeros((len(index), self.width))
-        places[np.arange(len(index)), index] = math.sqrt(0.5)
-        return places
-
-    def _nearest(self, U: Array) -> NDArray[np.int64]:
-        if self.width == 1:
-            return np.rint(np.clip(U[:, 0], 0, self.count - 1)).astype(np.int64)
-        nearest: NDArray[np.int64] = U.argmax(axis=1)
-        return nearest
-
-
-def Bool() -> Categorical:  # noqa: N802  reads as the other kinds do
-    """False or True."""
-    return Categorical((False, True))
-
-
 def _check_range(low: float, high: float, log: Any) -> None:
     check.kind("log", log, bool)
     if low > high:
@@ -394,40 +278,3 @@ def _whole(name: str, value: Any) -> int:
     if not number.is_integer():
         raise InvalidInputError(f"{name}: expected a whole number, got {number}")
     return int(value) if isinstance(value, Integral) else int(number)
-
-
-def _distinct(name: str, choices: Any) -> tuple[Any, ...]:
-    listed = choices.tolist() if isinstance(choices, np.ndarray) else choices
-    if isinstance(listed, str | bytes) or not isinstance(listed, Sequence) or not listed:
-        raise InvalidInputError(f"{name}: expected a list of at least one choice, got {choices!r}")
-    for i, choice in enumerate(listed):
-        if is_missing(choice):
-            raise InvalidInputError(f"{name}: expected values that are equal to themselves, got {choice!r}")
-        if any(same(choice, other) for other in listed[:i]):
-            raise InvalidInputError(f"{name}: expected each only once, got {choice!r} twice")
-    return tuple(listed)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equal and of one kind: True is not 1, and 1 is not 1.0, but NumPy's scalars are as Python's."""
-    one, other = plain(one), plain(other)
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray):
-        return type(other) is np.ndarray and np.array_equal(one, other)
-    return type(one) is type(other) and bool(one == other)
-
-
-def plain(value: Any) -> Any:
-    """NumPy's scalars as Python's."""
-    return value.item() if isinstance(value, np.number | np.bool_ | np.str_) else value
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is not equal to itself: NaN, NaT, pandas' NA."""
-    try:
-        return bool(value != value)  # noqa: PLR0124
-    except TypeError:
-        return True
-    except ValueError:  # an array
-        return False
