@@ -37,7 +37,7 @@ LAYERS = [
     ["bandit", "model", "search"],
     ["book", "table"],
     ["events", "proposer"],
-    ["account"],
+    ["account", "scribe"],
     ["optimizer"],
     ["driver"],
     ["progress"],

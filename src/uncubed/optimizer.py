@@ -1,10 +1,9 @@
 """Ask and tell: the search for the best of a costly function."""
 
 import math
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final, overload
 
@@ -26,6 +25,7 @@ from uncubed.kernels import Kernel
 from uncubed.model import Lesson, Model
 from uncubed.proposer import Proposer
 from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
+from uncubed.scribe import Scribe
 from uncubed.space import Params, Space
 
 DEFAULT_EPSILON = 0.5 * math.log(1.1)
@@ -112,10 +112,7 @@ class Optimizer:
         self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
         self._account = Account(self.space, self._book, self._proposer)
         self._noted = 0  # the model's fits, when the last milestone was noted
-        self._identity, self._written = uuid.uuid4().hex, 0
-        self._journal: Journal | None = None
-        if journal is not None:
-            self._begin(Path(journal))
+        self._scribe = Scribe() if journal is None else Scribe.begin(Path(journal), partial(events.header, self))
 
     # Asking and telling
 
@@ -156,7 +153,9 @@ class Optimizer:
         noise = check.optional("noise_variance", noise_variance, check.positive)
         lesson = self._model.lesson(action, self._book.sign * number, noise)
         taught = {"nats": lesson.nats, "model_order": lesson.model_order}
-        self._write(lambda: {"event": "tell", **self._where(id, action), "value": number, "noise": noise, **taught})
+        self._scribe.write(
+            lambda: {"event": "tell", **self._where(id, action), "value": number, "noise": noise, **taught}
+        )
         self._book.tell(id, action, number, noise, lesson)
         self._after()
         return lesson
@@ -179,7 +178,7 @@ class Optimizer:
         good = np.isfinite(numbers)
         if good.any():
             told = X[good], numbers[good], noises[good]
-            self._write(lambda: events.encode_tell_many(self.space, *told))
+            self._scribe.write(lambda: events.encode_tell_many(self.space, *told))
             self._book.tell_many(*told)
             self._after()
         for action, value in zip(X[~good], numbers[~good].tolist(), strict=True):
@@ -195,7 +194,7 @@ class Optimizer:
     def cancel(self, suggestion: Suggestion) -> None:
         """Say that a value will not come, for no fault of the point: nothing is learned."""
         id, _ = self._resolve(check.kind("suggestion", suggestion, Suggestion))
-        self._write(lambda: {"event": "cancel", "id": id})
+        self._scribe.write(lambda: {"event": "cancel", "id": id})
         del self._book.pending[suggestion.id]
         self._foreseen = None
 
@@ -203,7 +202,7 @@ class Optimizer:
         """Try this point next."""
         self._book.check()
         action = self.space.encode(params)
-        self._write(lambda: {"event": "enqueue", **events.encode_point(self.space, action)})
+        self._scribe.write(lambda: {"event": "enqueue", **events.encode_point(self.space, action)})
         self._book.queue.append(action)
 
     def expect(self, params: Mapping[str, Any]) -> Suggestion:
@@ -334,19 +333,17 @@ class Optimizer:
         journal = None if read_only else Journal(path)
         try:
             opt = cls(**events.options(header, space, constraints))
-            opt._identity = header["id"]
-            opt._written = events.replay(path, header, opt._book, opt.space, opt._rng)
+            written = events.replay(path, header, opt._book, opt.space, opt._rng)
         except BaseException:
             if journal is not None:
                 journal.close()
             raise
-        opt._journal, opt._noted = journal, opt._model.fits
+        opt._scribe, opt._noted = Scribe(journal, header["id"], written), opt._model.fits
         return opt
 
     def close(self) -> None:
         """Close the journal, so that another process may go on; nothing can be asked or told afterwards."""
-        if self._journal is not None:
-            self._journal.close()
+        self._scribe.close()
 
     def __enter__(self) -> Self:
         return self
@@ -354,36 +351,17 @@ class Optimizer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begin(self, path: Path) -> None:
-        header = events.header(self, self._identity)
-        events.check_new(path)
-        self._journal = Journal(path)
-        try:
-            if not self._journal.is_new:
-                raise StateError(f"{path}: expected a new file, got a study; Optimizer.resume goes on with it")
-            self._journal.append(header)
-        except BaseException:
-            self._journal.close()
-            raise
-
-    def _write(self, event: Callable[[], dict[str, Any]], *, durable: bool = True) -> None:
-        if self._journal is not None:
-            self._journal.append(event(), durable=durable)
-            self._written += 1
-
     def _after(self) -> None:
         """After something was learned: note how far it is, and save the state, now and then."""
         self._foreseen = None
         if self._noted != self._model.fits and len(self._model.history) >= len(self._proposer.first):
             self._noted = self._model.fits
             self._note_milestone()
-        if self._journal is not None and self._model.settled:
-            with suppress(OSError):  # it only saves time
-                events.write_checkpoint(self._journal.path, self._identity, self._written, self._model)
+        self._scribe.save(self._model)
 
     def _note_milestone(self) -> None:
         milestone = self._account.milestone(deepcopy(self._rng))
-        self._write(lambda: {"event": "milestone", **milestone._asdict()}, durable=False)
+        self._scribe.write(lambda: {"event": "milestone", **milestone._asdict()}, durable=False)
         self._book.milestones.append(milestone)
 
     # Inside
@@ -399,7 +377,7 @@ class Optimizer:
         threshold = self._proposer.threshold(round)
         decision = decide(found.action, found.variance, noise, threshold, round=round, index=found.row)
         suggestion = Suggestion(self.space.decode(found.action), book.asked, decision)
-        self._write(lambda: events.encode_ask(self.space, suggestion, rng, enqueued=enqueued), durable=False)
+        self._scribe.write(lambda: events.encode_ask(self.space, suggestion, rng, enqueued=enqueued), durable=False)
         book.ask(suggestion, enqueued=enqueued)
         self._rng, self._foreseen = rng, None
         return suggestion
@@ -439,7 +417,7 @@ class Optimizer:
         return self._model.belief.condition(np.array(pending)) if pending else self._model.belief
 
     def _fail(self, id: int | None, action: Array, reason: str) -> None:
-        self._write(lambda: {"event": "fail", **self._where(id, action), "reason": reason})
+        self._scribe.write(lambda: {"event": "fail", **self._where(id, action), "reason": reason})
         self._book.fail(id, action, Failure(self.space.decode(action), reason, self.evaluations + 1))
         self._after()
 
