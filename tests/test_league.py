@@ -1,4 +1,4 @@
-"""The league: a protocol over pipes, rows that say what happened, and tables that are fair.
+"""The league: a protocol over pipes, rows that say what happened, problems and adapters.
 
 Systems here are fakes in this interpreter: no peer need be installed.
 """
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.league import environments, overhead, problems, runner, suites, tables, worker
+from benchmarks.league import environments, overhead, problems, runner, suites, worker
 from benchmarks.league.pipe import CutError, FailedError, Pipe
 from benchmarks.league.protocol import GRID, LABEL, Dimension, LeastTold, Point, Space, System
 from benchmarks.league.registry import ENVIRONMENTS, SYSTEMS, systems
@@ -210,78 +210,10 @@ def test_cut_run_is_tried_again_with_more_time_only(status: str, limit: float, e
     assert runner.is_enough(_row("a", status=status, at=[5]) | {"evaluations": 12, "limit": limit}, PLAN) is enough
 
 
-# Tables
-
-
 def _row(system: str, **options: Any) -> Row:
-    at = options.pop("at", [25, 50])
-    row: Row = {
-        **{"system": system, "problem": "p", "seed": 0, "status": DONE, "group": "smooth", "spread": 2.0},
-        **{"evaluations": at[-1] if at else 50, "limit": 60.0, "versions": {}, "at": at},
-        **{"regret": [1.0] * len(at), "mean_regret": [1.0] * len(at), "seconds": [1.0] * len(at)},
-        **{"cpu": [1.0] * len(at), "memory": [9.0] * len(at)},
-    }
-    return row | options
-
-
-def test_regret_is_by_the_spread_and_not_below_the_least() -> None:
-    row = _row("a", regret=[1.0, 0.0])
-    assert tables.standing(row, 25) == tables.Standing(0.5, cut=False)
-    assert tables.standing(row, 50) == tables.Standing(tables.LEAST, cut=False)
-    assert tables.standing(row, 100) is None
-
-
-@pytest.mark.parametrize("status", [CUT, FAILED])
-def test_cut_run_keeps_its_regret_and_is_counted(status: str) -> None:
-    row = _row("a", status=status, regret=[1.0, 0.5])
-    assert tables.standing(row, 50) == tables.Standing(0.25, cut=False)
-    assert tables.standing(row, 100) == tables.Standing(0.25, cut=True)
-    assert tables.standing(_row("a", status=status, at=[]), 100) == tables.Standing(1.0, cut=True)
-
-
-def test_systems_meet_where_all_have_played() -> None:
-    rows = [_row("a", seed=seed) for seed in range(3)] + [_row("b", seed=seed) for seed in range(1, 5)]
-    assert tables.common(tables.standings(rows, 50)) == [tables.Game("p", 1), tables.Game("p", 2)]
-    assert "nothing that all" in tables.score_table([_row("a", seed=0), _row("b", seed=1)], 50)
-
-
-def test_better_system_has_the_better_score_and_rank() -> None:
-    rows = [
-        _row(s, seed=k, problem=p, regret=[1.0, r]) for s, r in (("a", 0.2), ("b", 0.4)) for k in (0, 1) for p in "pq"
-    ]
-    said, _, _, _, first, second = tables.score_table(rows, 50).splitlines()
-    assert "2 problems, 4 runs" in said
-    assert first.startswith("| a | 1.00e-01 | 1.00e-01 to 1.00e-01 | 1.00 | 1.00 to 1.00 |")
-    assert second.startswith("| b | 2.00e-01 | 2.00e-01 to 2.00e-01 | 2.00 |")
-    assert "| p | **1.0e-01** | 2.0e-01 |" in tables.problem_table(rows, 50)
-
-
-@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_mean_is_within_its_interval_of_means(count: int, seeds: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    values = [rng.random((seeds, 2)) for _ in range(count)]
-    middle, low, high = tables.bootstrap(values)
-    assert (low <= high).all()
-    assert middle == pytest.approx(np.mean([one.mean(axis=0) for one in values], axis=0))
-    everything = np.concatenate(values)
-    assert (everything.min(axis=0) - 1e-12 <= low).all()
-    assert (high <= everything.max(axis=0) + 1e-12).all()
-
-
-def test_ties_share_a_rank() -> None:
-    assert tables.ranks(np.array([[1.0, 1.0, 3.0]])).tolist() == [[1.5, 1.5, 3.0]]
-
-
-def test_profile_is_the_share_within_the_tolerance() -> None:
-    rows = [_row("a", seed=0, regret=[1.0, 0.02]), _row("a", seed=1, regret=[1.0, 1.0])]
-    lines = tables.profile_table(rows, 50).splitlines()[2:]
-    assert [line.split(" | ")[-1] for line in lines] == ["0.50 |", "0.50 |", "0.00 |"]
-
-
-def test_overhead_shows_what_was_cut() -> None:
-    rows = [_load_row("a", 10, DONE) | {"seconds": [0.1, 0.1, 0.7]}]
-    rows += [_load_row("a", 100, CUT) | {"seconds": [2.0]}, _load_row("a", 1000, CUT) | {"seconds": []}]
-    assert tables.overhead_table(rows).splitlines()[-1] == "| a | 0.3 | 2, cut | cut |"
+    row: Row = {"system": system, "problem": "p", "seed": 0, "status": DONE, "limit": 60.0, "seconds": []}
+    row |= {"at": [25, 50], **options}
+    return {"evaluations": row["at"][-1]} | row
 
 
 # Problems and systems

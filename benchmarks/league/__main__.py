@@ -5,10 +5,12 @@
     python -m benchmarks.league run --systems slow --problems slow --seeds 5 --evaluations 100
     python -m benchmarks.league overhead --systems all
     python -m benchmarks.league table
+    python -m benchmarks.league report
 
 Systems by name, or `all`, `fast`, `slow`; problems by name, or the suites `league`, `slow`, `long`, `develop`,
 `held-out`. Rows are appended as they come and not computed again, so that a run may be interrupted. Each system runs in
-its own process and virtual environment (`.venv-league`), with one thread.
+its own process and virtual environment (`.venv-league`), with one thread. `table` prints what is there; `report` draws
+the figures in `docs/league` and fills in the tables of `docs/league.md` and of the README.
 """
 
 import argparse
@@ -16,11 +18,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.league import environments, overhead, runner, tables
+from benchmarks.league import costs, environments, overhead, report, runner, tables
 from benchmarks.league.pipe import Pipe
 from benchmarks.league.problems import problem
 from benchmarks.league.registry import ENVIRONMENTS, SYSTEMS, systems
 from benchmarks.league.runner import Plan, Row, Study
+from benchmarks.league.scores import Field
 from benchmarks.league.suites import expand
 
 ROWS, OVERHEAD = Path("benchmarks/league/league.jsonl"), Path("benchmarks/league/overhead.jsonl")
@@ -70,17 +73,26 @@ def weigh(options: argparse.Namespace) -> None:
 
 
 def table(options: argparse.Namespace) -> None:
-    chosen, names = set(systems(options.systems)), set(expand(options.problems))
-    rows = [row for row in runner.read(options.rows) if row["system"] in chosen and row["problem"] in names]
-    shown = [n for n in SHOWN if any(n in row["at"] for row in rows)]
-    parts = [tables.score_table(rows, n) for n in shown]
-    parts += [tables.score_table(rows, n, "mean_regret") for n in shown]
+    rows = runner.read(options.rows)
+    seeds = 1 + max((row["seed"] for row in rows), default=0)
+    field = Field(f"On {', '.join(options.problems)}", systems(options.systems), expand(options.problems), seeds, SHOWN)
+    own = field.rows(rows)
+    shown = [n for n in SHOWN if any(n in row["at"] for row in own)]
+    parts = [of(own, field, n) for of in (tables.score_table, tables.group_table) for n in shown]
+    parts += [tables.pair_table(own, shown, field.problems)]
     if shown:
-        parts += [tables.problem_table(rows, shown[-1]), tables.profile_table(rows, shown[-1])]
-    parts += [tables.time_table(rows), tables.version_table(rows)]
+        parts += [tables.mean_regret_table(own, field), tables.problem_table(own, field, shown[-1])]
+    parts += [costs.time_table(own), costs.version_table(own)]
     if weighed := runner.read(options.overhead):
-        parts.append(tables.overhead_table(weighed))
+        parts.append(costs.overhead_table(weighed))
     print("\n\n".join(parts))
+
+
+def write(options: argparse.Namespace) -> None:
+    try:
+        report.write(report.Results(runner.read(options.rows), runner.read(options.overhead)), environments.ROOT)
+    except report.PageError as error:
+        raise SystemExit(str(error)) from error
 
 
 def main() -> None:
@@ -91,10 +103,12 @@ def main() -> None:
         ("run", run, ROWS),
         ("overhead", weigh, OVERHEAD),
         ("table", table, ROWS),
+        ("report", write, ROWS),
     ):
         one = verbs.add_parser(name)
         one.set_defaults(verb=verb)
-        one.add_argument("--systems", nargs="+", default=["all"], help="names, or all, fast, slow")
+        if name != "report":
+            one.add_argument("--systems", nargs="+", default=["all"], help="names, or all, fast, slow")
         if name != "install":
             one.add_argument("--rows", type=Path, default=default, help="JSON lines, one per run; appended")
         if name in ("run", "table"):
@@ -109,7 +123,7 @@ def main() -> None:
             one.add_argument("--again", action="store_true", help="also what was cut or failed before")
         if name == "overhead":
             one.add_argument("--counts", type=int, nargs="+", default=list(overhead.COUNTS), help="values known")
-        if name == "table":
+        if name in ("table", "report"):
             one.add_argument("--overhead", type=Path, default=OVERHEAD, help="rows of overhead")
     options = parser.parse_args()
     options.verb(options)

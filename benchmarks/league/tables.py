@@ -1,236 +1,254 @@
-"""What the rows say: scores, ranks, data profiles and overhead, as Markdown.
+"""Scores, ranks, ratios and problems as Markdown."""
 
-Systems are compared on what all of them have played: the problems and seeds for which each has a row that came as far,
-or was cut or failed before. Such a run keeps the regret it had reached (a run without any has the problem's spread) and
-is counted under *cut*.
-"""
-
-import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from benchmarks.league.problems import GROUPS
 from benchmarks.league.registry import SYSTEMS
-from benchmarks.league.runner import AT, DONE, Row
-from uncubed._typing import Array
+from benchmarks.league.runner import Row
+from benchmarks.league.scores import (
+    OURS,
+    Field,
+    Interval,
+    Meeting,
+    Pair,
+    leaders,
+    mean_ranks,
+    means,
+    meet,
+    on,
+    pair,
+    place,
+    standings,
+)
 
-LEAST = 1e-6
-"""Regrets below this, by the spread, count as this: nobody needs less, and logarithms of rounding would drown the
-rest."""
-TOLERANCES = (1e-1, 1e-2, 1e-3)
-DRAWS = 2000
+FEWEST = 3
+"""Seeds from which on a problem is said to be lost: fewer have no spread to speak of."""
 
-
-class Game(NamedTuple):
-    """What is compared."""
-
-    problem: str
-    seed: int
-
-
-class Standing(NamedTuple):
-    """How far a system was, at a number of evaluations.
-
-    Attributes:
-        score: regret by the spread.
-        cut: it had not come so far.
-    """
-
-    score: float
-    cut: bool
+# Many systems
 
 
-def standing(row: Row, n: int, column: str = "regret") -> Standing | None:
-    """None if it was not meant to come so far."""
-    reached = [k for k, at in enumerate(row["at"]) if at <= n]
-    cut = row["status"] != DONE and (not row["at"] or row["at"][-1] < n)
-    if not cut and n not in row["at"]:
-        return None
-    value = row[column][reached[-1]] if reached else row["spread"]
-    return Standing(max(value / row["spread"], LEAST), cut)
-
-
-def standings(rows: Iterable[Row], n: int, column: str = "regret") -> dict[str, dict[Game, Standing]]:
-    """By system; of several rows of a game the last counts."""
-    found: dict[str, dict[Game, Standing]] = {}
-    for row in rows:
-        if (one := standing(row, n, column)) is not None:
-            found.setdefault(row["system"], {})[Game(row["problem"], row["seed"])] = one
-    return {name: found[name] for name in sorted(found, key=_place)}
-
-
-def _place(system: str) -> int:
-    return list(SYSTEMS).index(system) if system in SYSTEMS else len(SYSTEMS)
-
-
-def common(found: dict[str, dict[Game, Standing]]) -> list[Game]:
-    """Played by all."""
-    games = [set(played) for played in found.values()]
-    return sorted(set.intersection(*games)) if games else []
-
-
-# Scores
-
-
-def matrices(found: dict[str, dict[Game, Standing]], games: Sequence[Game]) -> list[Array]:
-    """Scores for each problem, shape (seeds, systems)."""
-    problems = dict.fromkeys(game.problem for game in games)
-    return [
-        np.array([[played[game].score for played in found.values()] for game in games if game.problem == problem])
-        for problem in problems
-    ]
-
-
-def ranks(scores: Array) -> Array:
-    """1 is the best; equals share the mean of theirs, shape (seeds, systems)."""
-    ranked: Array = rankdata(scores, axis=1)
-    return ranked
-
-
-def bootstrap(problems: Sequence[Array]) -> Array:
-    """Mean over seeds, then over problems, with its 95 % interval, shape (3, systems).
-
-    Args:
-        problems: a value for each seed and system, shape (seeds, systems); problems are drawn anew, and seeds of each.
-    """
-    rng = np.random.default_rng(0)
-    means = [_drawn_means(one, rng) for one in problems]  # (draws, systems) each
-    which = rng.integers(len(problems), size=(DRAWS, len(problems)))
-    drawn = np.stack(means)[which, np.arange(DRAWS)[:, None]].mean(axis=1)
-    middle = np.mean([one.mean(axis=0) for one in problems], axis=0)
-    return np.vstack([middle, np.quantile(drawn, [0.025, 0.975], axis=0)])
-
-
-def _drawn_means(values: Array, rng: np.random.Generator) -> Array:
-    n = len(values)
-    weights: Array = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS) / n
-    return weights @ values
-
-
-def score_table(rows: Sequence[Row], n: int, column: str = "regret") -> str:
-    """Geometric mean of the regret by the spread, over all and by group, and the mean rank."""
-    found = standings(rows, n, column)
-    games = common(found)
-    if not games:
-        return f"After {n} evaluations: nothing that all of {', '.join(found) or 'them'} have played."
-    group_of = {row["problem"]: row["group"] for row in rows}
-    groups = [group for group in GROUPS if any(group_of[game.problem] == group for game in games)]
-    parts = [games, *([game for game in games if group_of[game.problem] == group] for group in groups)]
-    scores = [matrices(found, part) for part in parts]
-    means = [bootstrap([np.log(one) for one in part]) for part in scores]
-    mean_ranks = [bootstrap([ranks(one) for one in part]) for part in scores]
-    head = ["system", "regret", "95 %", "rank", "95 %", *(f"{group}: regret, rank" for group in groups), "cut"]
-    lines = []
-    for k, (system, played) in enumerate(found.items()):
-        cells = [_label(system), *_interval(np.exp(means[0][:, k]), ".2e"), *_interval(mean_ranks[0][:, k], ".2f")]
-        cells += [f"{math.exp(m[0, k]):.2e}, {r[0, k]:.2f}" for m, r in zip(means[1:], mean_ranks[1:], strict=True)]
-        lines.append([*cells, str(sum(played[game].cut for game in games))])
-    problems = len({game.problem for game in games})
-    said = f"After {n} evaluations: {problems} problems, {len(games)} runs of each system, {column.replace('_', ' ')}."
-    return f"{said}\n\n{markdown(head, lines)}"
-
-
-def _interval(numbers: Array, form: str) -> tuple[str, str]:
-    middle, low, high = (format(number, form) for number in numbers.tolist())
-    return middle, f"{low} to {high}"
-
-
-# Problem by problem
-
-
-def problem_table(rows: Sequence[Row], n: int) -> str:
-    """Geometric means over seeds, to see where one loses; the least in bold."""
-    found = standings(rows, n)
-    games = common(found)
-    lines = []
-    for problem in dict.fromkeys(game.problem for game in games):
-        (scores,) = matrices(found, [game for game in games if game.problem == problem])
-        means = np.exp(np.log(scores).mean(axis=0))
-        best = means.min()
-        lines.append([problem, *(f"**{mean:.1e}**" if mean <= 1.05 * best else f"{mean:.1e}" for mean in means)])
-    return markdown(["problem", *map(_label, found)], lines)
-
-
-# Data profiles
-
-
-def profile_table(rows: Sequence[Row], n: int) -> str:
-    """The share of games whose regret by the spread is within a tolerance after so many evaluations."""
-    counts = [at for at in AT if at <= n]
-    games = common(standings(rows, n))
-    lines = []
-    for tolerance in TOLERANCES:
-        by_count = [standings(rows, at) for at in counts]
-        for system in standings(rows, n):
-            solved = [_share(found.get(system, {}), games, tolerance) for found in by_count]
-            lines.append([_label(system), f"{tolerance:g}", *(f"{share:.2f}" for share in solved)])
-    return markdown(["system", "within", *map(str, counts)], lines)
-
-
-def _share(played: dict[Game, Standing], games: Sequence[Game], tolerance: float) -> float:
-    solved = [played[game].score <= tolerance for game in games if game in played]
-    return float(np.mean(solved)) if solved else math.nan
-
-
-# Time
-
-
-def time_table(rows: Sequence[Row]) -> str:
-    """Milliseconds and CPU milliseconds for a suggestion, mean of a run so far, and peak memory."""
-    counts = [n for n in (25, 50, 100, 200) if any(n in row["at"] for row in rows)]
-    lines = []
-    for system in sorted({row["system"] for row in rows}, key=_place):
-        own = [row for row in rows if row["system"] == system and row["at"]]
-        cells = [
-            _mean(1e3 * row[column][row["at"].index(n)] / n for row in own if n in row["at"])
-            for n in counts
-            for column in ("seconds", "cpu")
+def score_table(rows: Sequence[Row], field: Field, n: int) -> str:
+    """Geometric mean of the regret by the spread, and mean rank among all and among Gaussian processes."""
+    meeting = meet(standings(field.rows(rows), n))
+    if not meeting.games:
+        return nothing(field, n)
+    regrets, ranks = means(meeting), mean_ranks(meeting)
+    models = mean_ranks(meeting.among([s for s in meeting.systems if _is_model(s)]))
+    bold = leaders(meeting)
+    lines = [
+        [
+            label(system),
+            *_cells(regrets[system], bold=system in bold),
+            *_rank_cells(ranks[system]),
+            *(_rank_cells(models[system]) if system in models else ("", "")),
+            str(meeting.cut(system)),
         ]
-        lines.append([_label(system), *cells, _mean(row["memory"][-1] for row in own)])
-    head = [f"{n}{unit}" for n in counts for unit in (", ms", ", CPU ms")]
-    return markdown(["system", *head, "MB"], lines)
+        for system in meeting.systems
+    ]
+    head = ["system", "regret", "95 %", "rank", "95 %", "rank among GPs", "95 %", "cut"]
+    return f"{said(meeting, field, n)}\n\n{markdown(head, lines)}"
 
 
-def overhead_table(rows: Sequence[Row]) -> str:
-    """Mean seconds of a suggestion against the number of values known.
+def mean_regret_table(rows: Sequence[Row], field: Field) -> str:
+    """Geometric mean of the mean regret of all evaluations so far, by the spread."""
+    by_count = {n: meet(standings(field.rows(rows), n, "mean_regret")) for n in field.at}
+    shown = {n: meeting for n, meeting in by_count.items() if meeting.games}
+    if not shown:
+        return nothing(field, field.at[-1])
+    regrets = {n: means(meeting) for n, meeting in shown.items()}
+    bold = {n: leaders(meeting) for n, meeting in shown.items()}
+    there = sorted({system for meeting in shown.values() for system in meeting.systems}, key=place)
+    lines = [[label(s), *(_said(regrets[n].get(s), bold=s in bold[n]) for n in shown)] for s in there]
+    last = max(shown)
+    return f"{said(shown[last], field, last)}\n\n{markdown(['system', *map(str, shown)], lines)}"
 
-    A mean and not a median: what a system does at every eighth suggestion only is its time too.
-    """
-    counts = sorted({row["told"] for row in rows})
+
+def group_table(rows: Sequence[Row], field: Field, n: int) -> str:
+    """Geometric mean of the regret and mean rank, group by group."""
+    meeting = meet(standings(field.rows(rows), n))
+    if not meeting.games:
+        return nothing(field, n)
+    parts = {group: meeting.on(names) for group, names in groups(rows).items()}
+    shown = {group: part for group, part in parts.items() if part.games}
+    regrets, ranks = ({g: of(part) for g, part in shown.items()} for of in (means, mean_ranks))
+    bold = {group: leaders(part) for group, part in shown.items()}
+    lines = [
+        [
+            label(s),
+            *(f"{_bold(short(regrets[g][s].middle), s in bold[g])}, {ranks[g][s].middle:.1f}" for g in shown),
+        ]
+        for s in meeting.systems
+    ]
+    head = ["system: regret, rank", *(f"{group} ({len(part.problems)})" for group, part in shown.items())]
+    return f"{said(meeting, field, n)}\n\n{markdown(head, lines)}"
+
+
+def groups(rows: Iterable[Row]) -> dict[str, set[str]]:
+    """Problems by group."""
+    group_of = {row["problem"]: row["group"] for row in rows}
+    return {group: {name for name, own in group_of.items() if own == group} for group in GROUPS}
+
+
+def problem_table(rows: Sequence[Row], field: Field, n: int) -> str:
+    """Geometric means over seeds, to see where one loses; the least in bold."""
+    meeting = meet(standings(field.rows(rows), n))
+    if not meeting.games:
+        return nothing(field, n)
     lines = []
-    for system in sorted({row["system"] for row in rows}, key=_place):
-        cells = [_overhead([row for row in rows if row["system"] == system and row["told"] == n]) for n in counts]
-        lines.append([_label(system), *cells])
-    return markdown(["system", *(f"{n:,}" for n in counts)], lines)
+    for problem, scores in zip(meeting.problems, meeting.scores(), strict=True):
+        regrets = np.exp(np.log(scores).mean(axis=0))
+        best = 1.05 * regrets.min()
+        lines.append([_marked(problem, rows), *(_bold(short(regret), regret <= best) for regret in regrets)])
+    return f"{said(meeting, field, n)}\n\n{markdown(['problem', *map(label, meeting.systems)], lines)}"
 
 
-def _overhead(rows: Sequence[Row]) -> str:
-    seconds = [second for row in rows for second in row["seconds"]]
-    ends = [row["status"] for row in rows if row["status"] != DONE]
-    return ", ".join([*([f"{np.mean(seconds):.2g}"] if seconds else []), *ends[-1:]])
+def _marked(problem: str, rows: Iterable[Row]) -> str:
+    return f"{problem} ◊" if problem in held_out(rows) else problem
 
 
-def _mean(numbers: Iterable[float]) -> str:
-    there = list(numbers)
-    return f"{np.mean(there):,.1f}" if there else ""
+def held_out(rows: Iterable[Row]) -> set[str]:
+    """Problems that nobody looked at."""
+    return {row["problem"] for row in rows if row["held_out"]}
 
 
-def version_table(rows: Sequence[Row]) -> str:
-    """What was installed, and how many runs ended how."""
+def nothing(field: Field, n: int) -> str:
+    return f"{field.title}, after {n} evaluations: no games yet."
+
+
+def said(meeting: Meeting, field: Field, n: int) -> str:
+    """What a table is of."""
+    problems, games = len(meeting.problems), len(meeting.games)
+    few = ", ".join(f"{label(system)} {count}" for system, count in meeting.left_out.items())
+    left_out = f" With too few games to be here: {few}." if few else ""
+    return f"**{field.title}, after {n} evaluations**: {problems} problems, {games} games of each system.{left_out}"
+
+
+# Two systems
+
+
+def pair_table(rows: Sequence[Row], counts: Iterable[int], problems: Collection[str]) -> str:
+    """Ours against each, on the games that both have played; bold where the interval is on one side of 1."""
     lines = []
-    for system in sorted({row["system"] for row in rows}, key=_place):
-        own = [row for row in rows if row["system"] == system]
-        versions = dict.fromkeys(f"{name} {number}" for row in own for name, number in row["versions"].items())
-        ends = [sum(row["status"] == status for row in own) for status in ("done", "cut", "failed")]
-        lines.append([_label(system), ", ".join(versions), *map(str, ends)])
-    return markdown(["system", "versions", "done", "cut", "failed"], lines)
+    by_count = {n: _pairs(rows, n, problems) for n in counts}
+    for system in sorted({system for pairs in by_count.values() for system in pairs}, key=place):
+        for n, pairs in by_count.items():
+            if (one := pairs.get(system)) is not None:
+                lines.append([label(system), str(n), *_pair_cells(one)])
+    head = ["system", "at", f"regret of {OURS} / regret of system", "95 %", "won", "problems", "games", "cut"]
+    return markdown(head, lines)
 
 
-def _label(system: str) -> str:
+def _pairs(rows: Iterable[Row], n: int, problems: Collection[str]) -> dict[str, Pair]:
+    found = on(standings(rows, n), problems)
+    met = {system: pair(found.get(OURS, {}), games) for system, games in found.items() if system != OURS}
+    return {system: one for system, one in met.items() if one is not None}
+
+
+def _pair_cells(one: Pair) -> list[str]:
+    ratio, interval = _cells(one.ratio, bold=_is_clear(one.ratio))
+    return [ratio, interval, f"{100.0 * one.won:.0f} %", str(one.problems), str(one.games), str(one.cut)]
+
+
+def _is_clear(ratio: Interval) -> bool:
+    """For us or against us."""
+    return not ratio.low <= 1.0 <= ratio.high
+
+
+def pair_group_table(rows: Sequence[Row], n: int, problems: Collection[str]) -> str:
+    """Ratios group by group, and on how many problems."""
+    by_group = {group: _pairs(rows, n, names & set(problems)) for group, names in groups(rows).items()}
+    shown = {group: pairs for group, pairs in by_group.items() if pairs}
+    there = sorted({system for pairs in shown.values() for system in pairs}, key=place)
+    lines = [[label(system), *(_ratio_cell(pairs.get(system)) for pairs in shown.values())] for system in there]
+    return markdown([f"{OURS} / system at {n}", *shown], lines)
+
+
+def _ratio_cell(one: Pair | None) -> str:
+    return f"{_said(one.ratio, bold=_is_clear(one.ratio))}, {one.problems}" if one is not None else ""
+
+
+Verdicts = Mapping[int, Mapping[tuple[str, str], Pair]]
+"""By number of evaluations, problem and system."""
+
+
+def verdicts(rows: Sequence[Row], counts: Iterable[int]) -> Verdicts:
+    """Problem by problem, where ours and another have met often enough; intervals are over seeds."""
+    names = sorted({row["problem"] for row in rows})
+    by_name = {name: [row for row in rows if row["problem"] == name] for name in names}
+    return {
+        n: {
+            (name, system): one
+            for name in names
+            for system, one in _pairs(by_name[name], n, [name]).items()
+            if one.games >= FEWEST
+        }
+        for n in counts
+    }
+
+
+def lost_table(rows: Sequence[Row], by_count: Verdicts) -> str:
+    """Where a system's regret is below ours beyond noise: all of the ratio's interval is above 1."""
+    lost: dict[tuple[str, str], dict[int, Interval]] = {}
+    for n, pairs in by_count.items():
+        for key, one in pairs.items():
+            if one.ratio.low > 1.0:
+                lost.setdefault(key, {})[n] = one.ratio
+    group_of = {row["problem"]: row["group"] for row in rows}
+    lines = [
+        [_marked(problem, rows), group_of[problem], label(system), *(_said(ratios.get(n)) for n in by_count)]
+        for (problem, system), ratios in sorted(lost.items(), key=lambda item: (item[0][0], place(item[0][1])))
+    ]
+    return markdown(["problem", "group", "system", *(f"{OURS} / system at {n}" for n in by_count)], lines)
+
+
+def balance_table(by_count: Verdicts) -> str:
+    """On how many problems ours is better beyond noise, neither, or worse."""
+    there = sorted({system for pairs in by_count.values() for _, system in pairs}, key=place)
+    lines = [
+        [label(s), *(_balance([one for key, one in pairs.items() if key[1] == s]) for pairs in by_count.values())]
+        for s in there
+    ]
+    return markdown(["system", *(f"better, neither, worse at {n}" for n in by_count)], lines)
+
+
+def _balance(pairs: Sequence[Pair]) -> str:
+    better, worse = sum(one.ratio.high < 1.0 for one in pairs), sum(one.ratio.low > 1.0 for one in pairs)
+    return f"{better}, {len(pairs) - better - worse}, {worse}" if pairs else ""
+
+
+# Cells
+
+
+def label(system: str) -> str:
     return SYSTEMS[system].label if system in SYSTEMS else system
+
+
+def _is_model(system: str) -> bool:
+    return system not in SYSTEMS or SYSTEMS[system].model
+
+
+def short(number: float) -> str:
+    """Two digits that count."""
+    return f"{number:#.2g}".rstrip(".") if number < 99.5 else f"{number:,.0f}"
+
+
+def _bold(cell: str, bold: bool) -> str:
+    return f"**{cell}**" if bold else cell
+
+
+def _cells(interval: Interval, *, bold: bool = False) -> tuple[str, str]:
+    middle, low, high = map(short, interval)
+    return _bold(middle, bold), f"{low} to {high}"
+
+
+def _rank_cells(interval: Interval) -> tuple[str, str]:
+    return f"{interval.middle:.2f}", f"{interval.low:.2f} to {interval.high:.2f}"
+
+
+def _said(interval: Interval | None, *, bold: bool = False) -> str:
+    return "{} ({})".format(*_cells(interval, bold=bold)) if interval is not None else ""
 
 
 def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -1,0 +1,275 @@
+"""What the rows say, in numbers: who is compared on what, means, ranks and ratios with their intervals.
+
+A run that was cut or failed keeps the regret it had reached (one without any has the problem's spread) and is counted
+as cut. Not all have played all: a slow system plays fewer problems and seeds. So several systems are compared on games
+that all of them have played (`meet`), and any two on games that both have (`pair`).
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from benchmarks.league.registry import SYSTEMS
+from benchmarks.league.runner import AT, DONE, Row
+from uncubed._typing import Array
+
+OURS = "uncubed"
+LEAST = 1e-6
+"""Regrets below this, by the spread, count as this: nobody needs less, and logarithms of rounding would drown the
+rest."""
+TOLERANCES = (1e-1, 1e-2, 1e-3)
+DRAWS = 2000
+SHARE = 0.5
+"""Of the games of a field: a system whose games would leave less to compare all on is not in its tables."""
+
+
+class Game(NamedTuple):
+    """What is compared."""
+
+    problem: str
+    seed: int
+
+
+class Standing(NamedTuple):
+    """How far a system was, at a number of evaluations.
+
+    Attributes:
+        score: regret by the spread.
+        cut: it had not come so far.
+    """
+
+    score: float
+    cut: bool
+
+
+Standings = Mapping[str, Mapping[Game, Standing]]
+"""By system and game."""
+
+
+class Interval(NamedTuple):
+    """A mean and where 95 % of its bootstrap draws are."""
+
+    middle: float
+    low: float
+    high: float
+
+
+def standing(row: Row, n: int, column: str = "regret") -> Standing | None:
+    """None if it was not meant to come so far."""
+    cut = row["status"] != DONE and (not row["at"] or row["at"][-1] < n)
+    if n > row["evaluations"] or not (cut or n in row["at"]):
+        return None
+    reached = [value for at, value in zip(row["at"], row[column], strict=True) if at <= n]
+    return Standing(max((reached[-1] if reached else row["spread"]) / row["spread"], LEAST), cut)
+
+
+def standings(rows: Iterable[Row], n: int, column: str = "regret") -> Standings:
+    """Of several rows of a game, one that came so far counts; then the one that had more time."""
+    found: dict[str, dict[Game, Standing]] = {}
+    for row in sorted(rows, key=lambda row: float(row["limit"])):
+        one = standing(row, n, column)
+        games, game = found.setdefault(row["system"], {}), Game(row["problem"], row["seed"])
+        if one is not None and not (one.cut and game in games and not games[game].cut):
+            games[game] = one
+    return {name: found[name] for name in sorted(found, key=place) if found[name]}
+
+
+def place(system: str) -> tuple[int, str]:
+    """Where a system stands in tables."""
+    return (list(SYSTEMS).index(system) if system in SYSTEMS else len(SYSTEMS)), system
+
+
+# Many systems
+
+
+class Field(NamedTuple):
+    """Who should have played what.
+
+    Attributes:
+        title: in tables and figures.
+        systems: by name.
+        problems: by name.
+        seeds: how many, from 0.
+        at: numbers of evaluations to look at, the last is where they end.
+    """
+
+    title: str
+    systems: Sequence[str]
+    problems: Sequence[str]
+    seeds: int
+    at: Sequence[int]
+
+    def rows(self, rows: Iterable[Row]) -> list[Row]:
+        """Those that belong to it."""
+        return [
+            row
+            for row in rows
+            if row["system"] in self.systems and row["problem"] in self.problems and row["seed"] < self.seeds
+        ]
+
+
+class Meeting(NamedTuple):
+    """Systems on the games that all of them have played.
+
+    Attributes:
+        systems: those compared.
+        games: on these.
+        left_out: systems with too few games, and how many.
+        found: where all stand.
+    """
+
+    systems: list[str]
+    games: list[Game]
+    left_out: dict[str, int]
+    found: Standings
+
+    @property
+    def problems(self) -> list[str]:
+        return sorted({game.problem for game in self.games})
+
+    def on(self, problems: Collection[str]) -> "Meeting":
+        """The same on some of the problems."""
+        return self._replace(games=[game for game in self.games if game.problem in problems])
+
+    def among(self, systems: list[str]) -> "Meeting":
+        """The same with some of the systems."""
+        return self._replace(systems=systems)
+
+    def scores(self) -> list[Array]:
+        """For each problem, shape (seeds, systems)."""
+        return [
+            np.array([[self.found[s][game].score for s in self.systems] for game in self.games if game.problem == one])
+            for one in self.problems
+        ]
+
+    def cut(self, system: str) -> int:
+        """How many of its games were cut."""
+        return sum(self.found[system][game].cut for game in self.games)
+
+
+def meet(found: Standings) -> Meeting:
+    """Systems join, ours first and then those with most games, while enough is left to compare all of them on."""
+    played = {game for games in found.values() for game in games}
+    games, joined = played, set[str]()
+    for system in sorted(found, key=lambda name: (name != OURS, -len(found[name]), place(name))):
+        left = games & found[system].keys()
+        if len(left) >= SHARE * len(played):
+            games, joined = left, joined | {system}
+    left_out = {name: len(found[name]) for name in found if name not in joined}
+    return Meeting([name for name in found if name in joined], sorted(games) if joined else [], left_out, found)
+
+
+def bootstrap(problems: Sequence[Array], *, redraw: bool = True) -> Array:
+    """Mean over seeds, then over problems, with its 95 % interval, shape (3, systems).
+
+    Args:
+        problems: a value for each seed and system, shape (seeds, systems); seeds of each are drawn anew.
+        redraw: problems are too, as if these were some of many.
+    """
+    rng, count = np.random.default_rng(0), len(problems)
+    means = np.stack([_drawn_means(one, rng) for one in problems])  # (problems, draws, systems)
+    which = rng.integers(count, size=(DRAWS, count)) if redraw else np.tile(np.arange(count), (DRAWS, 1))
+    drawn = means[which, np.arange(DRAWS)[:, None]].mean(axis=1)
+    middle = np.mean([one.mean(axis=0) for one in problems], axis=0)
+    return np.vstack([middle, np.quantile(drawn, [0.025, 0.975], axis=0)])
+
+
+def _drawn_means(values: Array, rng: np.random.Generator) -> Array:
+    n = len(values)
+    weights: Array = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS) / n
+    return weights @ values
+
+
+def means(meeting: Meeting, *, redraw: bool = True) -> dict[str, Interval]:
+    """Geometric means of the regret by the spread."""
+    logs = bootstrap([np.log(one) for one in meeting.scores()], redraw=redraw)
+    return _by_system(meeting, np.exp(logs))
+
+
+def mean_ranks(meeting: Meeting) -> dict[str, Interval]:
+    """1 is the best; equals share the mean of theirs."""
+    if not meeting.systems:
+        return {}
+    return _by_system(meeting, bootstrap([rankdata(one, axis=1) for one in meeting.scores()]))
+
+
+def leaders(meeting: Meeting) -> set[str]:
+    """The one of the least geometric mean, and all whose ratio to it could be 1 by its interval."""
+    logs = [np.log(one) for one in meeting.scores()]
+    best = int(np.argmin(np.mean([one.mean(axis=0) for one in logs], axis=0)))
+    low = bootstrap([one - one[:, [best]] for one in logs])[1]
+    return {system for system, bound in zip(meeting.systems, low, strict=True) if bound <= 0.0}
+
+
+def _by_system(meeting: Meeting, numbers: Array) -> dict[str, Interval]:
+    return {system: Interval(*column) for system, column in zip(meeting.systems, numbers.T.tolist(), strict=True)}
+
+
+class Course(NamedTuple):
+    """A field at several numbers of evaluations, always on the same games."""
+
+    counts: list[int]
+    meetings: list[Meeting]
+
+
+def course(rows: Sequence[Row], field: Field) -> Course:
+    """To the last number of evaluations of the field."""
+    last = meet(standings(field.rows(rows), field.at[-1]))
+    own = [row for row in field.rows(rows) if row["system"] in last.systems]
+    by_count = {n: standings(own, n) for n in AT if n <= field.at[-1] and last.games}
+    whole = {n: last._replace(found=found) for n, found in by_count.items() if _have(found, last)}
+    return Course(list(whole), list(whole.values()))
+
+
+def _have(found: Standings, meeting: Meeting) -> bool:
+    return all(found.get(system, {}).keys() >= set(meeting.games) for system in meeting.systems)
+
+
+def solved(meeting: Meeting, system: str, tolerance: float) -> float:
+    """The share of games whose regret by the spread is within a tolerance."""
+    return float(np.mean([meeting.found[system][game].score <= tolerance for game in meeting.games]))
+
+
+# Two systems
+
+
+class Pair(NamedTuple):
+    """Ours and another on the games that both have played.
+
+    Attributes:
+        ratio: geometric mean of our regret by the other's: below 1 we are better.
+        won: share of games; an equal one is half won.
+        problems: how many.
+        games: how many.
+        cut: games in which the other was cut.
+    """
+
+    ratio: Interval
+    won: float
+    problems: int
+    games: int
+    cut: int
+
+
+def pair(ours: Mapping[Game, Standing], other: Mapping[Game, Standing]) -> Pair | None:
+    """None if they have not met."""
+    games = sorted(ours.keys() & other.keys())
+    if not games:
+        return None
+    logs = {game: math.log(ours[game].score / other[game].score) for game in games}
+    problems = sorted({game.problem for game in games})
+    by_problem = [np.array([[logs[game]] for game in games if game.problem == problem]) for problem in problems]
+    ratio = Interval(*np.exp(bootstrap(by_problem)[:, 0]).tolist())
+    won = float(np.mean([0.5 - 0.5 * np.sign(logs[game]) for game in games]))
+    return Pair(ratio, won, len(problems), len(games), sum(other[game].cut for game in games))
+
+
+def on(found: Standings, problems: Collection[str]) -> Standings:
+    """On some of the problems."""
+    return {
+        system: {game: one for game, one in games.items() if game.problem in problems}
+        for system, games in found.items()
+    }
