@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 import uncubed
-from uncubed.model import FARTHEST
 from uncubed.optimizer import DEFAULT_EPSILON
+from uncubed.scaling import FARTHEST
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != "paper.md")

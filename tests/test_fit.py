@@ -13,11 +13,14 @@ import uncubed.fit
 from tests.helpers import KERNEL_CLASSES, KERNELS, central_difference
 from uncubed._typing import Array
 from uncubed.beliefs import ExactBelief
+from uncubed.bend import STRAIGHT, bend
 from uncubed.errors import NotPositiveDefiniteError
-from uncubed.fit import Fit, Likelihood, LogNormal, Observations, Priors, fit
+from uncubed.fit import Fit, Likelihood, LogNormal, Priors, fit
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
+from uncubed.observations import Observations
 
 HALF = Matern52([0.5] * 3)
+NONE = np.array(0.0)  # scatter
 
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 every_class = pytest.mark.parametrize("kind", KERNEL_CLASSES)
@@ -34,7 +37,7 @@ def merged(X: Array, y: Array) -> Observations:
     rank = np.argsort(np.argsort(first))[member.ravel()]
     count = np.bincount(rank).astype(float)
     mean = np.bincount(rank, y) / count
-    return Observations(X[np.sort(first)], mean, count, float(np.square(y - mean[rank]).sum()))
+    return Observations(X[np.sort(first)], mean, count, np.bincount(rank, np.square(y - mean[rank])).astype(float))
 
 
 def problem(seed: int = 0, n: int = 24, d: int = 3, noise: float = 0.1) -> tuple[Array, Array]:
@@ -124,7 +127,7 @@ def test_gradient_is_finite_difference(kernel: Kernel, noise: float) -> None:
 @every_kernel
 def test_merged_repeats_are_unmerged_rows(kernel: Kernel) -> None:
     X, y = problem(d=2)
-    rows = Observations(X, y, np.ones(len(y)), 0.0)
+    rows = Observations(X, y, np.ones(len(y)), NONE)
     together, apart = (Likelihood(data, own_groups(kernel, 2)) for data in (merged(X, y), rows))
     a, b = (likelihood(kernel, kernel.length_scale, 0.02) for likelihood in (together, apart))
     assert a[0] == pytest.approx(b[0], rel=1e-9)
@@ -158,7 +161,7 @@ def test_values_in_other_units_shift_the_likelihood_and_leave_its_gradient(kind:
 @pytest.mark.parametrize("kind", [SquaredExponential, Matern52])
 def test_a_matrix_that_is_singular_to_rounding_has_a_finite_likelihood(kind: type[Kernel], noise: float) -> None:
     X = np.linspace(0.0, 1.0, 80)[:, None]
-    data = Observations(X, standardised(X[:, 0]), np.ones(80), 0.0)
+    data = Observations(X, standardised(X[:, 0]), np.ones(80), NONE)
     value, gradient = Likelihood(data, np.zeros(1, np.int64))(kind(10.0, 100.0), np.array([10.0]), noise)
     assert math.isfinite(value)
     assert np.isfinite(gradient).all()
@@ -177,7 +180,7 @@ def mixed(seed: int = 0, d: int = 3) -> Observations:
         np.vstack([learned.X, X[:6]]),
         np.concatenate([learned.mean, y[:6]]),
         np.concatenate([learned.count, [1.0, 2.0, 1.0, 3.0, 1.0, 1.0]]),
-        learned.scatter + 0.3,
+        np.append(learned.scatter, [0.0, 0.1, 0.0, 0.2, 0.0, 0.0]),
         np.concatenate([np.full(len(learned.X), np.nan), given]),
     )
 
@@ -198,7 +201,7 @@ def test_gradient_is_finite_difference_where_some_noise_is_given(kernel: Kernel,
 def test_the_likelihood_where_all_noise_is_given_is_the_dense_density_and_knows_no_other_noise() -> None:
     X, y = problem()  # its first inputs come again, here with another noise
     given = 10.0 ** np.random.default_rng(1).uniform(-3.0, 0.0, len(y))
-    likelihood = Likelihood(Observations(X, y, np.ones(len(y)), 0.0, given), np.arange(3))
+    likelihood = Likelihood(Observations(X, y, np.ones(len(y)), NONE, given), np.arange(3))
     dense = multivariate_normal(np.zeros(len(y)), HALF(X, X) + np.diag(given)).logpdf(y)
     for noise in (1e-3, 10.0):
         value, gradient = likelihood(HALF, HALF.length_scale, noise)
@@ -207,14 +210,14 @@ def test_the_likelihood_where_all_noise_is_given_is_the_dense_density_and_knows_
 
 
 @every_class
-def test_noise_given_everywhere_is_known_noise(kind: type[Kernel]) -> None:
+def test_noise_given_everywhere_is_a_noise_with_a_prior_of_one_number(kind: type[Kernel]) -> None:
     X, y = problem(10)
-    rows = (X, y, np.ones(len(y)), 0.0)
+    rows = (X, y, np.ones(len(y)), np.zeros(len(y)))
     start = kind([0.5] * 3)
-    known = fit(start, 0.07, Observations(*rows), known_noise=True)
+    fixed = fit(start, 0.07, Observations(*rows), priors=Priors(noise_variance=LogNormal(0.07, 1.0, 0.07, 0.07)))
     given = fit(start, 0.5, Observations(*rows, np.full(len(y), 0.07)))
-    np.testing.assert_allclose(answer(given, 3)[:-1], answer(known, 3)[:-1], atol=5e-3)
-    assert given.log_posterior == pytest.approx(known.log_posterior, abs=1e-3)
+    np.testing.assert_allclose(answer(given, 3)[:-1], answer(fixed, 3)[:-1], atol=5e-3)
+    assert given.log_posterior == pytest.approx(fixed.log_posterior, abs=1e-3)
     assert given.noise_variance == pytest.approx(Priors().noise_variance.median, rel=0.05)
 
 
@@ -224,7 +227,7 @@ def test_the_noise_to_be_learned_is_that_of_the_rows_without_one() -> None:
     std = np.where(np.arange(120) < 60, 0.05, 1.0)
     raw = np.sin(6.0 * X[:, 0]) + std * rng.standard_normal(120)
     given = np.where(np.arange(120) < 60, np.nan, 1.0)
-    found = fit(Matern52([0.5]), 0.5, Observations(X, raw, np.ones(120), 0.0, given))
+    found = fit(Matern52([0.5]), 0.5, Observations(X, raw, np.ones(120), NONE, given))
     assert math.sqrt(found.noise_variance) == pytest.approx(0.05, rel=0.3)
 
 
@@ -297,7 +300,7 @@ def test_mirrored_or_moved_inputs_and_mirrored_values_change_nothing(
 
 def test_repeats_merged_or_not_give_the_same_fit() -> None:
     X, y = problem(4)
-    a, b = (fit(HALF, 0.1, d) for d in (merged(X, y), Observations(X, y, np.ones(len(y)), 0.0)))
+    a, b = (fit(HALF, 0.1, d) for d in (merged(X, y), Observations(X, y, np.ones(len(y)), NONE)))
     np.testing.assert_allclose(answer(a, 3), answer(b, 3), atol=1e-3)
 
 
@@ -360,22 +363,6 @@ def test_much_noise_is_found_and_little_is() -> None:
         assert math.sqrt(found.noise_variance) * raw.std() == pytest.approx(noise, rel=0.25)
 
 
-@pytest.mark.parametrize("noise", [1e-12, 0.3, 7.0])
-def test_known_noise_stays_and_the_rest_is_fitted_to_it(noise: float) -> None:
-    X, y = problem(10, noise=0.0)
-    found = fit(HALF, noise, merged(X, y), known_noise=True)
-    assert found.noise_variance == noise
-    assert found.converged
-    assert found.kernel != HALF
-
-
-def test_noise_known_to_be_what_would_be_found_changes_nothing() -> None:
-    X, y = problem(11)
-    free = fit(HALF, 0.1, merged(X, y))
-    known = fit(HALF, free.noise_variance, merged(X, y), known_noise=True)
-    np.testing.assert_allclose(answer(free, 3), answer(known, 3), atol=5e-3)
-
-
 def test_a_prior_of_one_number_fixes_it() -> None:
     X, y = problem(12)
     found = fit(HALF, 0.1, merged(X, y), priors=Priors(variance=LogNormal(2.0, 1.0, 2.0, 2.0)))
@@ -388,6 +375,47 @@ def test_a_narrow_prior_gives_its_median() -> None:
     found = fit(HALF, 0.1, merged(X, y), priors=priors)
     expected = np.log([*[0.3 * math.sqrt(3)] * 3, 2.0, 0.05])
     np.testing.assert_allclose(answer(found, 3), expected, atol=1e-3)
+
+
+# Values bent
+
+
+def bent_problem() -> Observations:
+    """Of the exponential of a smooth function most is near the best and some far below."""
+    X, y = problem(15, n=40, noise=0.0)
+    return merged(X, standardised(-np.exp(3.0 * y)))
+
+
+@pytest.mark.parametrize("radius", [0.03, 1.0, 50.0])
+def test_the_gradient_is_a_finite_difference_where_values_are_bent(radius: float) -> None:
+    data = mixed(d=2)
+    likelihood = Likelihood(data, np.arange(2))
+    kernel = Matern52([0.6, 1.3], 1.7)
+
+    def value(theta: Array) -> float:
+        bent = bend(data, math.exp(theta[-1]))
+        return likelihood(kernel.with_theta(theta[:-2]), np.exp(theta[:-3]), math.exp(theta[-2]), bent)[0]
+
+    slopes = central_difference(value, np.append(kernel.theta, np.log([0.1, radius])))
+    gradient = likelihood(kernel, kernel.length_scale, 0.1, bend(data, radius))[1]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+def test_a_radius_that_bends_nothing_leaves_the_likelihood_of_standardised_values() -> None:
+    data = merged(*problem(16))
+    likelihood = Likelihood(data, np.arange(3))
+    bent = bend(data, STRAIGHT)
+    straight = Likelihood(bent.data, np.arange(3))(HALF, HALF.length_scale, 0.1)
+    value, gradient = likelihood(HALF, HALF.length_scale, 0.1, bent)
+    assert value == pytest.approx(straight[0] - data.count.sum() * math.log(bent.bend.spread))
+    np.testing.assert_allclose(gradient, [*straight[1], 0.0], atol=1e-9)
+
+
+def test_values_that_are_the_exponential_of_a_smooth_function_are_bent_and_others_are_not() -> None:
+    data, smooth = bent_problem(), merged(*problem(15, n=40, noise=0.0))
+    radii = [fit(HALF, 0.1, one, radius=10.0).bend.radius for one in (data, smooth)]
+    assert 10.0 * radii[0] < 3.0 < radii[1]
+    assert fit(HALF, 0.1, data, radius=10.0).log_posterior > fit(HALF, 0.1, data, radius=None).log_posterior + 10.0
 
 
 # Starts
@@ -437,21 +465,21 @@ def test_a_start_outside_the_bounds_is_moved_inside(monkeypatch: pytest.MonkeyPa
 
 ROWS = np.random.default_rng(3).random((6, 2))
 NOTHING = {
-    "no row": Observations(np.empty((0, 2)), np.empty(0), np.empty(0), 0.0),
-    "one row": Observations(ROWS[:1], np.ones(1), np.full(1, 3.0), 0.2),
-    "no coordinate": Observations(np.empty((3, 0)), np.arange(3.0), np.ones(3), 0.0),
-    "zeros": Observations(ROWS, np.zeros(6), np.ones(6), 0.0),
-    "a constant": Observations(ROWS, np.full(6, 5.0), np.full(6, 2.0), 0.0),
-    "not numbers": Observations(ROWS, np.full(6, np.nan), np.ones(6), 0.0),
-    "nowhere": Observations(np.full((6, 2), np.nan), np.arange(6.0), np.ones(6), 0.0),
+    "no row": Observations(np.empty((0, 2)), np.empty(0), np.empty(0), NONE),
+    "one row": Observations(ROWS[:1], np.ones(1), np.full(1, 3.0), np.full(1, 0.2)),
+    "no coordinate": Observations(np.empty((3, 0)), np.arange(3.0), np.ones(3), NONE),
+    "zeros": Observations(ROWS, np.zeros(6), np.ones(6), NONE),
+    "a constant": Observations(ROWS, np.full(6, 5.0), np.full(6, 2.0), NONE),
+    "not numbers": Observations(ROWS, np.full(6, np.nan), np.ones(6), NONE),
+    "nowhere": Observations(np.full((6, 2), np.nan), np.arange(6.0), np.ones(6), NONE),
 }
 
 
 @pytest.mark.parametrize("data", NOTHING.values(), ids=NOTHING)
-@pytest.mark.parametrize("known_noise", [False, True])
-def test_without_anything_to_find_the_start_comes_back(data: Observations, known_noise: bool) -> None:
+@pytest.mark.parametrize("radius", [None, 1.0])
+def test_without_anything_to_find_the_start_comes_back(data: Observations, radius: float | None) -> None:
     start = Matern52([0.5] * data.X.shape[1] or 1.0, 0.7)
-    found = fit(start, 0.1, data, known_noise=known_noise)
+    found = fit(start, 0.1, data, radius=radius)
     assert (found.kernel, found.noise_variance, found.converged) == (start, 0.1, False)
     assert found.log_posterior == -math.inf
 
@@ -461,7 +489,7 @@ def test_where_no_factor_exists_the_start_comes_back(monkeypatch: pytest.MonkeyP
         raise NotPositiveDefiniteError
 
     monkeypatch.setattr(Likelihood, "__call__", fails)
-    found = fit(Matern52([0.5, 0.5]), 0.1, Observations(ROWS, np.arange(6.0), np.ones(6), 0.0))
+    found = fit(Matern52([0.5, 0.5]), 0.1, Observations(ROWS, np.arange(6.0), np.ones(6), NONE))
     assert (found.kernel, found.noise_variance, found.converged) == (Matern52([0.5, 0.5]), 0.1, False)
 
 
@@ -472,24 +500,27 @@ def with_outlier(size: float) -> Array:
 
 
 HARD = {
-    "equal means with scatter": Observations(ROWS, np.zeros(6), np.full(6, 2.0), 5.0),
-    "an outlier": Observations(ROWS, with_outlier(1e6), np.ones(6), 0.0),
-    "the largest outlier": Observations(ROWS, with_outlier(-1e100), np.ones(6), 0.0),
-    "tiny values": Observations(ROWS, 1e-100 * np.arange(6.0), np.ones(6), 0.0),
-    "duplicates": Observations(ROWS[[0, 0, 0, 1, 1, 2]], np.array([1.0, 1.0, 1.0, -1.0, -1.0, 0.0]), np.ones(6), 0.0),
-    "contradictions": Observations(ROWS[[0, 0, 0, 0, 0, 0]], np.arange(6.0) - 2.5, np.ones(6), 0.0),
-    "neighbours": Observations(0.5 + 1e-12 * ROWS, np.arange(6.0) - 2.5, np.ones(6), 0.0),
-    "many repeats": Observations(ROWS, np.sin(np.arange(6.0)), np.full(6, 1e6), 1e-3),
-    "two rows": Observations(ROWS[:2], np.array([-1.0, 1.0]), np.ones(2), 0.0),
-    "an input that never changes": Observations(ROWS * [1.0, 0.0], np.sin(np.arange(6.0)), np.ones(6), 0.0),
-    "corners": Observations(np.eye(6)[:, :2], np.sin(np.arange(6.0)), np.ones(6), 0.0),
+    "equal means with scatter": Observations(ROWS, np.zeros(6), np.full(6, 2.0), np.full(6, 0.8)),
+    "an outlier": Observations(ROWS, with_outlier(1e6), np.ones(6), NONE),
+    "the largest outlier": Observations(ROWS, with_outlier(-1e100), np.ones(6), NONE),
+    "tiny values": Observations(ROWS, 1e-100 * np.arange(6.0), np.ones(6), NONE),
+    "duplicates": Observations(ROWS[[0, 0, 0, 1, 1, 2]], np.array([1.0, 1.0, 1.0, -1.0, -1.0, 0.0]), np.ones(6), NONE),
+    "contradictions": Observations(ROWS[[0, 0, 0, 0, 0, 0]], np.arange(6.0) - 2.5, np.ones(6), NONE),
+    "neighbours": Observations(0.5 + 1e-12 * ROWS, np.arange(6.0) - 2.5, np.ones(6), NONE),
+    "many repeats": Observations(ROWS, np.sin(np.arange(6.0)), np.full(6, 1e6), np.full(6, 2e-4)),
+    "two rows": Observations(ROWS[:2], np.array([-1.0, 1.0]), np.ones(2), NONE),
+    "an input that never changes": Observations(ROWS * [1.0, 0.0], np.sin(np.arange(6.0)), np.ones(6), NONE),
+    "corners": Observations(np.eye(6)[:, :2], np.sin(np.arange(6.0)), np.ones(6), NONE),
 }
 
 
 @every_class
+@pytest.mark.parametrize("radius", [None, 1.0])
 @pytest.mark.parametrize("data", HARD.values(), ids=HARD)
-def test_hard_data_give_finite_numbers_inside_the_bounds(kind: type[Kernel], data: Observations) -> None:
-    found = fit(kind([0.5, 0.5]), 0.1, data)
+def test_hard_data_give_finite_numbers_inside_the_bounds(
+    kind: type[Kernel], data: Observations, radius: float | None
+) -> None:
+    found = fit(kind([0.5, 0.5]), 0.1, data, radius=radius)
     assert math.isfinite(found.log_posterior)
     assert_inside(found, 2)
 
@@ -497,7 +528,7 @@ def test_hard_data_give_finite_numbers_inside_the_bounds(kind: type[Kernel], dat
 @pytest.mark.parametrize("kind", [SquaredExponential, Matern12])
 def test_many_exact_values_of_a_smooth_function_are_fitted(kind: type[Kernel]) -> None:
     X = np.random.default_rng(0).random((100, 2))
-    found = fit(kind([0.5, 0.5]), 0.1, Observations(X, standardised(X @ [1.0, 2.0]), np.ones(100), 0.0))
+    found = fit(kind([0.5, 0.5]), 0.1, Observations(X, standardised(X @ [1.0, 2.0]), np.ones(100), NONE))
     assert math.isfinite(found.log_posterior)
     assert found.noise_variance < 1e-4
     assert_inside(found, 2)

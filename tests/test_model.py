@@ -11,11 +11,13 @@ from tests.helpers import assert_close
 from uncubed import model as module
 from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
+from uncubed.bend import Bend
 from uncubed.errors import FitWarning
 from uncubed.fit import Fit, fit
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, SquaredExponential
-from uncubed.model import Lesson, Model, scaling_of
+from uncubed.model import Lesson, Model
+from uncubed.scaling import scaling_of
 
 GROUPS = np.array([0, 1])
 POINTS = np.random.default_rng(0).random((60, 2))
@@ -41,7 +43,7 @@ def told(values: Array, X: Array = POINTS, **options: Any) -> Model:
 def predicted(model: Model, X: Array = PROBES) -> Posterior:
     """In the objective's units."""
     mean, variance = model.belief.predict(X)
-    return Posterior(model.scaling.centre + model.scaling.spread * mean, model.scaling.spread**2 * variance)
+    return Posterior(model.scaling.unscaled(mean), model.scaling.unit**2 * variance)
 
 
 def filled(model: Model) -> ProjectedBelief:
@@ -86,30 +88,6 @@ def test_other_units_change_nothing_but_the_units(name: str, shift: float, scale
     mean, variance = predicted(one)
     np.testing.assert_allclose(predicted(other).mean, shift + scale * mean, rtol=0, atol=1e-8 * scale)
     np.testing.assert_allclose(predicted(other).variance, scale**2 * variance, rtol=0, atol=1e-8 * scale**2)
-
-
-@settings(max_examples=100)
-@given(values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
-def test_scaled_values_lie_within_the_bounds_and_in_order(values: list[float]) -> None:
-    y = np.sort(np.array(values))
-    scaling = scaling_of(np.array(values))
-    scaled, clipped = scaling.scaled(y), scaling.clips(y)
-    assert (np.diff(scaled) >= 0.0).all()
-    np.testing.assert_allclose(scaling.centre + scaling.spread * scaled[~clipped], y[~clipped], atol=1e-9 * 1e6)
-    assert clipped.mean() < 0.5
-
-
-def test_the_edges_do_not_close_in_on_a_search_that_settles() -> None:
-    rng = np.random.default_rng(0)
-    design, settled = rng.normal(size=16), 3.0 + 1e-3 * rng.normal(size=300)
-    assert not scaling_of(np.append(design, settled)).clips(design).any()
-
-
-def test_without_outliers_scaled_values_have_mean_0_and_variance_1() -> None:
-    y = 7.0 + 3.0 * VALUES["noisy"]
-    scaled = scaling_of(y).scaled(y)
-    assert scaled.mean() == pytest.approx(0.0, abs=1e-12)
-    assert scaled.std() == pytest.approx(1.0, rel=1e-12)
 
 
 def test_predictions_are_in_the_units_of_the_values() -> None:
@@ -273,7 +251,7 @@ def test_many_told_at_once_are_fitted_once_and_all_known(name: str, monkeypatch:
     assert counts == [60]
     np.testing.assert_array_equal(many.history.actions, one.history.actions)
     np.testing.assert_array_equal(many.history.values, one.history.values)
-    assert many.scaling == scaling_of(VALUES[name])
+    assert many.scaling._replace(bend=Bend()) == scaling_of(VALUES[name])
     assert_filled(many)
     assert_filled(one)
     assert_close(predicted(many), predicted(one), 0.02)
@@ -284,7 +262,7 @@ def test_many_told_while_a_belief_is_filled_are_all_known(monkeypatch: pytest.Mo
     model = told(VALUES["noisy"][:30])
     model.tell_many(POINTS[30:], VALUES["noisy"][30:])
     assert_filled(model)
-    assert model.scaling == scaling_of(VALUES["noisy"])
+    assert model.scaling._replace(bend=Bend()) == scaling_of(VALUES["noisy"])
 
 
 def test_beyond_fit_rows_the_atoms_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +338,7 @@ def test_a_known_noise_stays_in_the_units_of_the_objective(noise: float) -> None
     model = Model(GROUPS, noise_variance=noise)
     for action, value in zip(POINTS, (10.0 * VALUES["noisy"]).tolist(), strict=True):
         model.tell(action, value)
-        assert model.belief.noise_variance * model.scaling.spread**2 == pytest.approx(noise, rel=1e-12)
+        assert model.belief.noise_variance * model.scaling.unit**2 == pytest.approx(noise, rel=1e-12)
 
 
 @pytest.mark.parametrize("cap", [1, 2, 7])

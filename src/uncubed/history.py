@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uncubed._typing import Array
-from uncubed.fit import Observations
+from uncubed.observations import Observations
 
 CONTENDERS = 64
 """Largest values whose actions are at hand, however long the history is."""
@@ -122,7 +122,7 @@ class History:
             np.vstack([X[unknown], X[known]]),
             np.append(mean[unknown], known_mean[known]),
             np.append(count[unknown], np.ones(known.sum())),
-            float(scatter.sum()),
+            np.append(scatter[unknown], np.zeros(known.sum())),
             np.append(np.full(unknown.sum(), math.nan), 1.0 / precision[known]),
         )
 

@@ -6,7 +6,6 @@ old one serves. The schedule counts values and never looks at a clock, so that a
 """
 
 import math
-import sys
 import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple, final
@@ -16,13 +15,14 @@ from numpy.typing import NDArray
 
 from uncubed import _state
 from uncubed._typing import Array
-from uncubed._validation import LARGEST
 from uncubed.beliefs import ProjectedBelief
+from uncubed.bend import Bend
 from uncubed.errors import FitWarning
-from uncubed.fit import Fit, fit
+from uncubed.fit import Fit, Priors, fit
 from uncubed.history import History
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, Matern52
+from uncubed.scaling import Scaling, scaling_of
 
 FIT_ROWS = 256
 """Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
@@ -41,40 +41,6 @@ REFRESHED = 256
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
-
-FARTHEST = (5.0, 40.0)
-"""Robust standard deviations below and above the centre beyond which a value is clipped.
-
-How bad the worst are teaches nothing about the best; but the best may lie far out, that of Hartmann-6 at 24.
-"""
-
-BULK = 16
-"""First values whose spread counts: the first design sees all of the space, later values are mostly near the best."""
-
-
-class Scaling(NamedTuple):
-    """An affine map from the objective's units to the belief's, of values between two edges."""
-
-    centre: float = 0.0
-    spread: float = 1.0
-    least: float = -sys.float_info.max
-    largest: float = sys.float_info.max
-
-    def scaled(self, values: Array) -> Array:
-        """In the belief's units, clipped."""
-        clipped: Array = (np.clip(values, self.least, self.largest) - self.centre) / self.spread
-        return clipped
-
-    def noise(self, variances: Any) -> Any:
-        """Variances of noise in the belief's units, within what a belief can take: a value told must be learned."""
-        with np.errstate(over="ignore", under="ignore"):
-            scaled = np.asarray(variances, float) / self.spread / self.spread
-        return np.clip(scaled, 1.0 / LARGEST, LARGEST)[()]
-
-    def clips(self, values: Array) -> NDArray[np.bool_]:
-        """Which values lie outside the edges."""
-        outside: NDArray[np.bool_] = (values < self.least) | (values > self.largest)
-        return outside
 
 
 class Lesson(NamedTuple):
@@ -118,6 +84,7 @@ class Model:
         self.groups, self.known_noise, self.max_model_order = groups, noise_variance, max_model_order
         self.kernel = Matern52(np.full(d, 0.3 * math.sqrt(d))) if kernel is None else kernel
         self.noise_variance = 1e-2  # in the belief's units, until something is known
+        self.radius = Priors().radius.median
         self.scaling = Scaling()
         self.belief: ProjectedBelief = self._fresh()
         self.history = History(d)
@@ -139,7 +106,7 @@ class Model:
         belief = self.belief
         kept = belief.would_keep(action)
         variance = float(belief.predict(action[None, :]).variance[0])
-        assumed = belief.noise_variance if noise is None else self.scaling.noise(noise)
+        assumed = float(self._noises(belief, self.scaling, np.array([value]), np.array([noise or math.nan]))[0])
         return Lesson(
             kept,
             information_gain(variance, assumed),
@@ -150,9 +117,9 @@ class Model:
     def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False) -> None:
         """Learn one value, of which this is the lesson."""
         self.write_down(action, value, noise, lesson, imputed=imputed)
-        belief = self.belief
-        scaled = float(self.scaling.scaled(np.array([value]))[0])
-        belief.update(action, scaled, noise_variance=None if noise is None else self.scaling.noise(noise))
+        belief, values = self.belief, np.array([value])
+        assumed = self._noises(belief, self.scaling, values, np.array([noise or math.nan]))
+        belief.update(action, float(self.scaling.scaled(values)[0]), noise_variance=float(assumed[0]))
         if belief.distinct > self.max_model_order:
             belief.evict()
         self._advance()
@@ -213,7 +180,7 @@ class Model:
         return {
             "kernel": _state.encode(self.belief.kernel),
             "belief": self.belief.state(),
-            "scaling": list(self.scaling),
+            "scaling": [*self.scaling[:-1], list(self.scaling.bend)],
             "next_fit": self._next_fit,
             "fits": self.fits,
             "generator": self._rng.bit_generator.state,
@@ -224,7 +191,8 @@ class Model:
         self.kernel = _state.decode(state["kernel"])
         self.belief = ProjectedBelief.restore(self.kernel, state["belief"])
         self.noise_variance = self.belief.noise_variance
-        self.scaling = Scaling(*state["scaling"])
+        centre, spread, least, largest, bend = state["scaling"]
+        self.scaling, self.radius = Scaling(centre, spread, least, largest, Bend(*bend)), bend[1]
         self._next_fit, self.fits = state["next_fit"], state["fits"]
         self._rng.bit_generator.state = state["generator"]
         self._filling, self._since_refresh = None, 0
@@ -248,26 +216,34 @@ class Model:
     def _refit(self) -> None:
         n = len(self.history)
         self._next_fit = n + max(1, n // 8)
-        scaling = scaling_of(self.history.values)
-        found = self._fit(scaling)
-        self.kernel, self.noise_variance = found.kernel, max(found.noise_variance, self._least_noise())
+        affine = scaling_of(self.history.values)
+        found = self._fit(affine)
+        scaling = affine._replace(bend=found.bend)
+        noise = found.noise_variance
+        if self.known_noise is not None:
+            noise = float(scaling.noise(self.known_noise))
+        self.kernel, self.radius, self.noise_variance = found.kernel, found.bend.radius, max(noise, self._least_noise())
         self._filling = _Filling(self._fresh(), scaling, self._order(), 0)
 
     def _least_noise(self) -> float:
         """A model that is full, or will be before the next fit, evicts atoms, which needs digits that noise leaves."""
         return NOISE_AT_CAP if self.history.distinct > 0.8 * self.max_model_order else 0.0
 
-    def _fit(self, scaling: Scaling) -> Fit:
+    def _fit(self, affine: Scaling) -> Fit:
         rows = self._fit_rows()
-        seen, unit = self.history.observations(rows), scaling.spread**2
+        seen, unit = self.history.observations(rows), affine.spread**2
+        given = self._given(seen.noise)
         data = replace(
-            seen, mean=scaling.scaled(seen.mean), scatter=seen.scatter / unit, noise=scaling.noise(seen.noise)
+            seen,
+            mean=affine.standard(seen.mean),
+            scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
+            noise=affine.noise(given),
         )
-        known = self.known_noise is not None
-        noise = self.noise_variance if self.known_noise is None else float(scaling.noise(self.known_noise))
         # From a fitted start further ones found nothing better where rows are many, and there they cost most.
         starts = 2 if len(rows) < MANY_ROWS else 1
-        found = fit(self.kernel, noise, data, groups=self.groups, known_noise=known, starts=starts, rng=self._rng)
+        found = fit(
+            self.kernel, self.noise_variance, data, groups=self.groups, radius=self.radius, starts=starts, rng=self._rng
+        )
         if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
@@ -305,13 +281,22 @@ class Model:
         belief, n = filling.belief, len(self.history)
         order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
         scaled = filling.scaling.scaled(self.history.values[order])
-        given = filling.scaling.noise(self.history.noises[order])
-        noises = np.where(given > 0.0, given, belief.noise_variance)
+        noises = self._noises(belief, filling.scaling, self.history.values[order], self.history.noises[order])
         belief.update_many(self.history.actions[order], scaled, noises, max_model_order=self.max_model_order)
         self._filling = filling._replace(done=filling.done + len(order))
         if self._filling.done == n:
             self.belief, self.scaling, self._filling = belief, filling.scaling, None
             self.fits += 1
+
+    def _noises(self, belief: ProjectedBelief, scaling: Scaling, values: Array, noises: Array) -> Array:
+        """Variances of the noise of values in the belief's units: as given in the objective's, or as learned."""
+        given = self._given(noises)
+        result: Array = np.where(given > 0.0, scaling.noise(given, values), belief.noise_variance)
+        return result
+
+    def _given(self, noises: Array) -> Array:
+        """NaN where the noise is to be learned."""
+        return noises if self.known_noise is None else np.where(noises > 0.0, noises, self.known_noise)
 
     def _fresh(self) -> ProjectedBelief:
         return ProjectedBelief(self.kernel, self.noise_variance)
@@ -324,23 +309,3 @@ class _Filling(NamedTuple):
     scaling: Scaling
     order: NDArray[np.intp]
     done: int
-
-
-def scaling_of(values: Array) -> Scaling:
-    """Mean and standard deviation, values far outside the bulk counted as at its edge."""
-    centre, bulk, edges = float(np.median(values)), _bulk(values), Scaling()
-    if bulk > 0.0 and len(values) >= BULK // 2:  # of a few values any may be the odd one
-        edges = edges._replace(least=centre - FARTHEST[0] * bulk, largest=centre + FARTHEST[1] * bulk)
-    within = np.clip(values, edges.least, edges.largest)
-    spread = float(within.std()) if np.ptp(within) > 0.0 else 0.0  # of equal values it may be rounding
-    return edges._replace(centre=float(within.mean()), spread=spread if spread > 0.0 else 1.0)
-
-
-def _bulk(values: Array) -> float:
-    """A robust standard deviation that does not shrink as a search settles: the largest of the first 16, 32, …, all."""
-    counts = [BULK * 2**k for k in range((len(values) // BULK).bit_length())]
-    return max(_deviation(values[:n]) for n in [*counts, len(values)])
-
-
-def _deviation(values: Array) -> float:
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))

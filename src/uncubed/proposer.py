@@ -89,16 +89,20 @@ class Proposer:
     ) -> None:
         self.space, self.model, self.acquisition, self.budget = space, model, acquisition, budget
         self.constraints, self.delta = constraints, delta
-        self._search: Any = TableSearch(space) if isinstance(space, Candidates) else Search(space)
+        self._survey: Any = TableSearch(space) if isinstance(space, Candidates) else Search(space)
+        # What is claimed of all points is looked for hard; what to try next need not be, see `benchmarks/README.md`.
+        self._search: Any = self._survey
+        if isinstance(space, Space) and not self._survey.exhaustive:
+            self._search = Search(space, pool=256, starts=6, steps=8)
         self._domain = _Domain(space.width, space.size)
         self._known: tuple[int, Contenders] | None = None
-        self.first = self._design(min(4 + 2 * len(space.names), 20), rng)
+        self.first = self._design(min(3 + len(space.names), 12), rng)
         """Points to begin with, shape (n, width)."""
 
     @property
     def exhaustive(self) -> bool:
         """Whether every point of the space is looked at."""
-        return bool(self._search.exhaustive)
+        return bool(self._survey.exhaustive)
 
     def hold(self, fixed: Mapping[str, Any]) -> Any:
         """What a search must leave as it is for these parameters to have these values."""
@@ -133,7 +137,9 @@ class Proposer:
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held = self.hold({})
-        found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None)
+        worth = self.worth(round)
+        found = self._find(round, belief, held, rng, worth=worth, otherwise=None)
+        found = found or self._find(round, belief, held, rng, worth=worth, otherwise=None, search=self._survey)
         return None if found is None else self._instead(found, round, belief, held, rng=rng, repeats=repeats)
 
     def is_known(self, found: Selection) -> bool:
@@ -142,16 +148,18 @@ class Proposer:
 
     def worth(self, round: int) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""
-        _, mean, variance = self.contenders()
-        width = self.width()
-        floor = float((mean - width * np.sqrt(variance)).max()) if len(mean) else -math.inf
-        return Worth(self.threshold(round), width, floor)
+        return Worth(self.threshold(round), self.width(), self._floor())
 
     def threshold(self, round: int) -> float:
         """The variance, in the belief's units, up to which a point teaches too little."""
-        noise, scale = self.model.belief.noise_variance, self.model.scaling.spread
+        noise, scale = self.model.belief.noise_variance, self.model.scaling.stretch(self._floor())
         beta = self.width() ** 2 if self.budget.needs_beta else None
         return self.budget.threshold(noise, self.space.width, scale, round, beta=beta)
+
+    def _floor(self) -> float:
+        """The best lower bound known."""
+        _, mean, variance = self.contenders()
+        return float((mean - self.width() * np.sqrt(variance)).max()) if len(mean) else -math.inf
 
     def _instead(
         self,
@@ -203,10 +211,10 @@ class Proposer:
         bound = UpperConfidenceBound()
         known = self.contenders()
         options = {"near": known.rows[:_NEAR], "admissible": self._admissible}
-        search = self._search.largest if whole else partial(self._search.maximise, worth=Worth())
+        search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
         top = search(bound, width, belief, rng, **options)
         # A lower bound is an upper bound of negative width.
-        low = self._search.maximise(bound, -width, belief, rng, worth=Worth(), **options)
+        low = self._survey.maximise(bound, -width, belief, rng, worth=Worth(), **options)
         X = np.vstack([known.rows, *(found.action for found in (top, low) if found is not None)])
         mean, variance = belief.predict(X)
         reach = width * np.sqrt(variance)
@@ -243,8 +251,9 @@ class Proposer:
         *,
         worth: Worth,
         otherwise: Worth | None,
+        search: Any = None,
     ) -> Selection | None:
-        found: Selection | None = self._search.maximise(
+        found: Selection | None = (search or self._search).maximise(
             self.acquisition,
             self._parameter(round, belief, rng),
             belief,

@@ -50,8 +50,8 @@ class Trial(NamedTuple):
     Attributes:
         params: by name.
         value: the mean of what was told there.
-        mean: of the model's belief.
-        std: of the model's belief.
+        mean: of the model's belief; where values are bent, its middle.
+        std: of the model's belief; where values are bent, half the width of its central 68 %.
     """
 
     params: Params

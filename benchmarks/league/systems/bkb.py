@@ -10,7 +10,8 @@ import uncubed as uc
 from benchmarks.league.protocol import Point, Space, System
 from benchmarks.league.systems.uncubed import table_of
 from uncubed._typing import Array
-from uncubed.fit import Observations, fit
+from uncubed.fit import fit
+from uncubed.observations import Observations
 
 FIT_ROWS = 256
 """Values that are fitted to at most, evenly from all."""
@@ -94,4 +95,4 @@ def _merged(X: Array, values: Array) -> Observations:
     rows, which = np.unique(X, axis=0, return_inverse=True)
     count = np.bincount(which).astype(float)
     mean = np.bincount(which, values) / count
-    return Observations(rows, mean, count, float(np.sum((values - mean[which]) ** 2)))
+    return Observations(rows, mean, count, np.bincount(which, (values - mean[which]) ** 2).astype(float))
