@@ -20,7 +20,7 @@ class Load(NamedTuple):
 
 PROBLEM = "hartmann-6+1%"
 COUNTS = (10, 30, 100, 200, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
-REPEATS = 20
+REPEATS = 25
 """Suggestions measured: some systems work at every one, others, ours too, now and then."""
 
 
