@@ -48,7 +48,9 @@ league: $(CORE) ## the league: all systems on the same problems, a night
 	$(LEAGUE) run --systems slow --problems slow --seeds 5 --evaluations 100 --jobs 2
 	$(LEAGUE) run --systems slow --problems long --seeds 5 --evaluations 200 --limit 3600 --jobs 2
 	$(LEAGUE) overhead
-	$(LEAGUE) table
+	$(LEAGUE).bandits run --seeds 10 --problems priors --limit 600 --jobs 2
+	$(LEAGUE).bandits run --seeds 3 --problems tables --limit 1800 --jobs 2
+	$(LEAGUE) report
 
 clean: ## remove .venv, caches and builds
 	rm -rf $(VENV) $(OLDEST) .venv-league build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

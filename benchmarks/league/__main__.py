@@ -27,6 +27,7 @@ from benchmarks.league.scores import Field
 from benchmarks.league.suites import expand
 
 ROWS, OVERHEAD = Path("benchmarks/league/league.jsonl"), Path("benchmarks/league/overhead.jsonl")
+BANDITS = Path("benchmarks/league/bandits.jsonl")
 SHOWN = (25, 50, 100, 200)
 
 
@@ -90,7 +91,8 @@ def table(options: argparse.Namespace) -> None:
 
 def write(options: argparse.Namespace) -> None:
     try:
-        report.write(report.Results(runner.read(options.rows), runner.read(options.overhead)), environments.ROOT)
+        rows = [runner.read(path) for path in (options.rows, options.overhead, options.bandits)]
+        report.write(report.Results(*rows), environments.ROOT)
     except report.PageError as error:
         raise SystemExit(str(error)) from error
 
@@ -125,6 +127,8 @@ def main() -> None:
             one.add_argument("--counts", type=int, nargs="+", default=list(overhead.COUNTS), help="values known")
         if name in ("table", "report"):
             one.add_argument("--overhead", type=Path, default=OVERHEAD, help="rows of overhead")
+        if name == "report":
+            one.add_argument("--bandits", type=Path, default=BANDITS, help="rows of bandits")
     options = parser.parse_args()
     options.verb(options)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.league import costs, tables
+from benchmarks.league.bandits.tables import all_tables
 from benchmarks.league.registry import SYSTEMS, systems
 from benchmarks.league.runner import Row
 from benchmarks.league.scores import OURS, Field, mean_ranks, means, meet, place, standings
@@ -31,10 +32,12 @@ class Results(NamedTuple):
     Attributes:
         runs: rows of runs.
         loads: rows of overhead.
+        rounds: rows of bandits.
     """
 
     runs: Sequence[Row]
     loads: Sequence[Row]
+    rounds: Sequence[Row] = ()
 
 
 # Parts
@@ -88,6 +91,10 @@ def overhead(results: Results) -> str:
     loaded = "Mean seconds of a suggestion by the number of values known, asking and telling:"
     in_runs = "In the runs, mean of all suggestions until then, and peak memory:"
     return _joined([loaded, costs.overhead_table(results.loads), in_runs, costs.time_table(results.runs)])
+
+
+def bandits(results: Results) -> str:
+    return all_tables(results.rounds) if results.rounds else "Nobody has played yet."
 
 
 def versions(results: Results) -> str:
@@ -148,6 +155,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
         "problems": problems,
         "lost": lost,
         "overhead": overhead,
+        "bandits": bandits,
         "versions": versions,
     },
     README: {"league": summary},

@@ -153,6 +153,7 @@ class ProjectedBelief(Belief):
         n /= np.sqrt(n @ n)
         along = self._precision @ n
         held, known = float(n @ along), float(n @ self._vector)
+        self._remove_from_surface(n)
         removal = self._factor.remove(row)
         shared, vector, self._mean = removal.apply(np.column_stack([along, self._vector, self._mean])).T.copy()
         self._precision = _on_both_sides(removal, self._precision)
@@ -160,7 +161,15 @@ class ProjectedBelief(Belief):
         self._vector = vector - shared * (known / held)
         self._covariance = _on_both_sides(removal, self._covariance)
         self._remove_point(row, self.distinct + 1)
-        self._recompute_surface()
+
+    def _remove_from_surface(self, n: Array) -> None:
+        # With u = nᵀz the part of z that goes, mean zᵀm and variance v - zᵀz + zᵀPz change by these: O(N·M).
+        if self.surface is None:
+            return
+        Pn = self._covariance @ n
+        u, q = self.surface.combine(np.stack([n, Pn]) @ self._factor.inverse, self.dictionary)
+        self.surface.mean -= u * float(n @ self._mean)
+        self.surface.change_variance(u * (u * (1.0 + float(n @ Pn)) - 2.0 * q))
 
     def losses(self) -> Array:
         # With K⁻¹ = WᵀW and S⁻¹ = WᵀΛW the precisions of f_D before and after anything was seen, the gain

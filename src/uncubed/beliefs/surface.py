@@ -79,13 +79,13 @@ class Surface:
         return self.kernel(dictionary, self.X[index : index + 1])[:, 0]
 
     def combine(self, weights: Array, dictionary: Array) -> Array:
-        """Σ_m weights_m k(d_m, X), shape (N,)."""
+        """Σ_m weights_m k(d_m, X), shape (N,), or (n, N) for n rows of weights."""
         if self._cross is not None:
             with self._threads():
                 return weights @ self._cross[: self._rows]
-        result = np.empty(len(self.X))
+        result = np.empty((*weights.shape[:-1], len(self.X)))
         for chunk in self._chunks(len(dictionary)):
-            result[chunk] = weights @ self.kernel(dictionary, self.X[chunk])
+            result[..., chunk] = weights @ self.kernel(dictionary, self.X[chunk])
         return result
 
     def assimilate(self, covariance: Array, surprise: float, total_variance: float) -> None:
@@ -98,8 +98,12 @@ class Surface:
         """
         self.mean += covariance * (surprise / total_variance)
         covariance *= covariance
-        covariance *= 1.0 / total_variance
-        self.variance -= covariance
+        covariance *= -1.0 / total_variance
+        self.change_variance(covariance)
+
+    def change_variance(self, change: Array) -> None:
+        """Add to the variance, which stays at least 0."""
+        self.variance += change
         np.maximum(self.variance, 0.0, out=self.variance)
         self._std = None
 
