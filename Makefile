@@ -45,8 +45,8 @@ bench: $(CORE) ## time per round, by decile
 league: $(CORE) ## the league: all systems on the same problems, a night
 	$(BIN)/python -m benchmarks.league install
 	$(LEAGUE) run --systems fast --problems league --seeds 10 --evaluations 200 --jobs 2
-	$(LEAGUE) run --systems slow --problems slow --seeds 5 --evaluations 100 --jobs 2
-	$(LEAGUE) run --systems slow --problems long --seeds 5 --evaluations 200 --limit 3600 --jobs 2
+	$(LEAGUE) run --systems slow --problems slow --seeds 3 --evaluations 100 --limit 600 --jobs 2
+	$(LEAGUE) run --systems slow --problems long --seeds 3 --evaluations 200 --limit 1800 --jobs 2
 	$(LEAGUE) overhead
 	$(LEAGUE).bandits run --seeds 10 --problems priors --limit 600 --jobs 2
 	$(LEAGUE).bandits run --seeds 3 --problems tables --limit 1800 --jobs 2

@@ -226,7 +226,13 @@ def test_a_checkpoint_that_cannot_be_used_only_costs_time(tmp_path: Path, often:
         steps(opt, 16)
         expected = known(opt)
     good = json.loads(checkpoint.read_text(encoding="utf-8"))
-    for bad in ("{", json.dumps({**good, "id": "another"}), json.dumps({**good, "events": 10**6}), "[]"):
+    for bad in (
+        "{",
+        json.dumps({**good, "id": "another"}),
+        json.dumps({**good, "events": 10**6}),
+        json.dumps({**good, "version": 1}),
+        "[]",
+    ):
         checkpoint.write_text(bad, encoding="utf-8")
         assert known(Optimizer.resume(path, read_only=True)) == expected
 

@@ -109,7 +109,7 @@ def regrets(rows: Sequence[Row], fields: Sequence[Field], path: Path) -> None:
     """Geometric mean of the regret of Gaussian processes against evaluations, with bands over seeds."""
     figure = Figure(figsize=(9.0, 5.0))
     panels = figure.subplots(1, len(fields), squeeze=False)[0]
-    figure.subplots_adjust(left=0.08, right=0.86, bottom=0.11, top=0.93, wspace=0.52)
+    figure.subplots_adjust(left=0.1, right=0.85, bottom=0.11, top=0.93, wspace=0.8)
     for field, axes in zip(fields, panels, strict=True):
         one = course(rows, field._replace(systems=[name for name in field.systems if SYSTEMS[name].model]))
         axes.set(xscale="log", yscale="log", xlabel="evaluations", title=_counted(field, one))

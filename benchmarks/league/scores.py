@@ -22,8 +22,8 @@ LEAST = 1e-6
 rest."""
 TOLERANCES = (1e-1, 1e-2, 1e-3)
 DRAWS = 2000
-SHARE = 0.5
-"""Of the games of a field: a system whose games would leave less to compare all on is not in its tables."""
+SHARE = 0.9
+"""Of the problems of a field: a system whose games would leave fewer to compare all on is not in its tables."""
 
 
 class Game(NamedTuple):
@@ -151,15 +151,22 @@ class Meeting(NamedTuple):
 
 
 def meet(found: Standings) -> Meeting:
-    """Systems join, ours first and then those with most games, while enough is left to compare all of them on."""
-    played = {game for games in found.values() for game in games}
-    games, joined = played, set[str]()
+    """Systems join, ours first and then those with most games, while enough problems are left to compare all on.
+
+    Seeds may be fewer: on all problems a few seeds say more of many systems than many seeds of few.
+    """
+    games, joined = {game for played in found.values() for game in played}, set[str]()
+    problems = len(_problems(games))
     for system in sorted(found, key=lambda name: (name != OURS, -len(found[name]), place(name))):
         left = games & found[system].keys()
-        if len(left) >= SHARE * len(played):
+        if len(_problems(left)) >= SHARE * problems:
             games, joined = left, joined | {system}
     left_out = {name: len(found[name]) for name in found if name not in joined}
     return Meeting([name for name in found if name in joined], sorted(games) if joined else [], left_out, found)
+
+
+def _problems(games: Iterable[Game]) -> set[str]:
+    return {game.problem for game in games}
 
 
 def bootstrap(problems: Sequence[Array], *, redraw: bool = True) -> Array:

@@ -37,7 +37,8 @@ from uncubed.space import Params, Space
 
 Json = dict[str, Any]
 
-KIND, CHECKPOINT, VERSION = "uncubed study", "uncubed checkpoint", 1
+KIND, VERSION = "uncubed study", 1
+CHECKPOINT, CHECKPOINT_VERSION = "uncubed checkpoint", 2
 
 _OBJECTS = {"acquisition": "acquisition", "budget": "given_budget", "kernel": "kernel"}
 _NUMBERS = {
@@ -290,7 +291,7 @@ def write_checkpoint(path: Path, identity: str, events: int, model: Model) -> No
     """Save what the model knows after so many lines, beside the journal: without it all would be learned again."""
     _state.write(
         _checkpoint(path),
-        {"kind": CHECKPOINT, "version": VERSION, "id": identity, "events": events, "model": model.state()},
+        {"kind": CHECKPOINT, "version": CHECKPOINT_VERSION, "id": identity, "events": events, "model": model.state()},
     )
 
 
@@ -299,7 +300,7 @@ def _read_checkpoint(path: Path, identity: str, lines: int) -> Json | None:
     if not _checkpoint(path).exists():
         return None
     try:
-        state = _state.read(_checkpoint(path), CHECKPOINT, VERSION)
+        state = _state.read(_checkpoint(path), CHECKPOINT, CHECKPOINT_VERSION)
     except StateError:
         return None  # it only saves time
     return state if state["id"] == identity and state["events"] <= lines else None
