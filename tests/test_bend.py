@@ -68,13 +68,12 @@ def test_what_is_too_far_for_a_number_is_as_far_as_there_are_numbers() -> None:
 def test_bent_data_are_standardised_and_the_rest_goes_with_the_slope(radius: float) -> None:
     bent = bend(DATA, radius)
     np.testing.assert_allclose(bent.data.mean, bent.bend.bent(DATA.mean), atol=1e-12)
-    weights = DATA.count / DATA.count.sum()
-    assert weights @ bent.data.mean == pytest.approx(0.0, abs=1e-12)
-    assert weights @ bent.data.mean**2 == pytest.approx(1.0)
+    total = DATA.count.sum()
+    assert DATA.count @ bent.data.mean == pytest.approx(0.0, abs=1e-11)
+    assert (DATA.count @ bent.data.mean**2 + bent.data.scatter.sum()) / total == pytest.approx(1.0)
     slope = bent.bend.slope(DATA.mean) / bent.bend.spread
     np.testing.assert_allclose(bent.data.scatter, DATA.scatter * slope**2)
-    np.testing.assert_allclose(bent.data.noise, DATA.noise * slope**2)
-    assert bent.log_slope == pytest.approx(DATA.count @ np.log(slope))
+    np.testing.assert_allclose(bent.data.noise, DATA.noise / bent.bend.spread**2)
 
 
 @pytest.mark.parametrize("radius", [0.01, 1.0, 30.0])
@@ -96,7 +95,17 @@ def test_derivatives_are_finite_differences(radius: float) -> None:
     assert bent.by_log_slope == pytest.approx(of(3, 0), rel=1e-6)
 
 
-def test_equal_means_are_not_scaled() -> None:
-    data = Observations(np.eye(3), np.full(3, 5.0), np.full(3, 2.0), np.ones(3))
+@pytest.mark.parametrize("noise", [0.0, 1e-15])
+def test_values_that_are_equal_but_for_rounding_are_not_scaled(noise: float) -> None:
+    data = Observations(np.eye(3), 5.0 + noise * np.arange(3.0), np.ones(3), np.zeros(3))
     bent = bend(data, 1.0)
-    assert (bent.data.mean.tolist(), bent.bend.spread) == ([0.0] * 3, 1.0)
+    np.testing.assert_allclose(bent.data.mean, 0.0, atol=1e-14)
+    assert bent.bend.spread == 1.0
+
+
+def test_the_slope_counts_once_for_all_that_are_best_and_for_a_mean_of_given_noise() -> None:
+    noise = np.array([np.nan, np.nan, np.nan, 0.1])
+    data = Observations(np.eye(4), np.array([1.0, 1.0, 0.0, -1.0]), np.array([3.0, 1.0, 2.0, 5.0]), np.zeros(4), noise)
+    bent = bend(data, 1.0)
+    log_slopes = np.log(bent.bend.slope(data.mean) / bent.bend.spread)
+    assert bent.log_slope == pytest.approx(log_slopes[0] + 2.0 * log_slopes[2] + log_slopes[3])

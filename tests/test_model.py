@@ -12,8 +12,8 @@ from uncubed import model as module
 from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
-from uncubed.errors import FitWarning
-from uncubed.fit import Fit, fit
+from uncubed.errors import FitWarning, NotPositiveDefiniteError
+from uncubed.fit import Fit, Likelihood, fit
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, SquaredExponential
 from uncubed.model import Lesson, Model
@@ -371,3 +371,63 @@ def test_the_class_of_the_kernel_is_the_one_given() -> None:
         assert isinstance(model.belief.kernel, SquaredExponential)
         assert model.belief.kernel.isotropic == kind().isotropic
         assert model.belief.kernel != kind()
+
+
+# Bent values
+
+
+def arms(noise: float, **options: Any) -> tuple[Model, Array]:
+    """Five places that are looked at a hundred times each."""
+    truth, rng = np.array([0.0, 0.1, 0.2, 0.3, 0.25]), np.random.default_rng(2)
+    X = np.tile(np.linspace(0.0, 1.0, 5), 100)[:, None]
+    model = Model(np.arange(1), **options)
+    model.tell_many(X, np.tile(truth, 100) + noise * rng.standard_normal(500))
+    return model, truth
+
+
+@pytest.mark.parametrize("options", [{}, {"noise_variance": 1.0}])
+def test_the_noise_of_repeats_is_not_bent_away(options: dict[str, Any]) -> None:
+    model, truth = arms(1.0, **options)
+    assert 0.5 < model.noise_variance * model.scaling.unit**2 < 2.0
+    mean, variance = model.belief.predict(np.linspace(0.0, 1.0, 5)[:, None])
+    np.testing.assert_allclose(model.scaling.unscaled(mean), truth, atol=0.35)
+    assert (np.sqrt(variance) * model.scaling.unit > 0.03).all()
+
+
+def test_a_known_noise_gives_the_predictions_of_a_learned_one() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 1))
+    y = np.sin(6.0 * X[:, 0]) + 0.5 * rng.standard_normal(150)
+    one, other = Model(np.arange(1), noise_variance=0.25), Model(np.arange(1))
+    probes = np.linspace(0.05, 0.95, 19)[:, None]
+    means = []
+    for model in (one, other):
+        model.tell_many(X, y)
+        means.append(model.scaling.unscaled(model.belief.predict(probes).mean))
+    np.testing.assert_allclose(means[0], means[1], atol=0.15)
+    assert abs(np.mean(means[0] - np.sin(6.0 * probes[:, 0]))) < 0.15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_succeeds_or_fails_is_believed_to_do_either(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.random((50, 1))
+    chance = 0.2 + 0.5 * X[:, 0]
+    model = Model(np.arange(1))
+    model.tell_many(X, (rng.random(50) < chance).astype(float))
+    believed = model.scaling.unscaled(model.belief.predict(X).mean)
+    assert np.sqrt(np.mean((believed - chance) ** 2)) < 0.3
+
+
+def test_a_fit_that_fails_keeps_the_bend(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = told(-np.exp(4.0 * VALUES["noiseless"])[:30])
+    radius = model.radius
+    assert radius < 3.0
+
+    def fails(*_: Any) -> None:
+        raise NotPositiveDefiniteError
+
+    monkeypatch.setattr(Likelihood, "__call__", fails)
+    with pytest.warns(FitWarning, match="kept"):
+        model.tell_many(POINTS[30:], -np.exp(4.0 * VALUES["noiseless"])[30:])
+    assert (model.radius, model.scaling.bend.radius) == (radius, radius)

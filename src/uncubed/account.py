@@ -73,6 +73,7 @@ class Account:
         rows = np.array([recommended, self._space.encode(best.params)])
         mean, variance = self._model.belief.predict(rows)
         best_lower = float(mean[1] - width * math.sqrt(variance[1]))
+        lower = max(lower, best_lower)  # they may differ by rounding
         least, best_least, most = scaling.unscaled(np.array([lower, best_lower, upper])).tolist()
         return Promise(
             recommended=self._trial(recommended, mean[0], variance[0]),

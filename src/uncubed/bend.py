@@ -15,7 +15,8 @@ from uncubed.observations import Observations
 STRAIGHT = 1e100
 """A radius that bends nothing."""
 
-_FARTHEST = 600.0  # radii of a logarithm: of more there are no numbers
+_FARTHEST = 250.0  # radii of a logarithm: of more there may be no numbers
+_ROUNDING = 1e-12  # of the largest value: what differs less is equal
 
 
 @final
@@ -78,30 +79,50 @@ class Bent(NamedTuple):
 def bend(data: Observations, radius: float) -> Bent:
     """Bent around the best mean, then centred and scaled; slopes are those at the means of repeats.
 
-    Noise that is given is bent with the values. What is learned is the noise of bent values, the same everywhere: far
-    below the best values differ more by chance than near it, if not by noise, then by what no model explains.
+    Noise that is given is scaled, not bent: it must not depend on the value that has it, or the lucky ones weigh more.
+    What is learned is the noise of bent values, the same everywhere: far below the best values differ more by chance
+    than near it, if not by noise, then by what no model explains.
     """
     best = float(data.mean.max())
     h, u = _bent(data.mean, best, radius)
-    weights = data.count / data.count.sum()
+    slope, total = 1.0 / (1.0 + u), data.count.sum()
+    weights, within = data.count / total, data.scatter * slope**2 / total
     centre = float(weights @ h)
-    spread = float(np.sqrt(weights @ (h - centre) ** 2)) or 1.0  # of equal means with scatter
+    spread = _spread(h, weights @ (h - centre) ** 2 + within.sum())
     mean = (h - centre) / spread
-    by_h = -radius * (np.log1p(u) - u / (1.0 + u))
+    by_h = -radius * (np.log1p(u) - u * slope)
     by_h -= weights @ by_h
-    by_log_spread = float(weights @ (mean * by_h)) / spread
-    log_slope, by_log_slope = -np.log1p(u) - np.log(spread), u / (1.0 + u) - by_log_spread
-    squared = np.exp(2.0 * log_slope)
-    noise, scatter = data.noise * squared, data.scatter * squared
+    by_log_spread = float(weights @ (mean * by_h)) / spread + float(within @ (u * slope)) / spread**2
+    by_log_slope = u * slope - by_log_spread
+    noise, scatter = data.noise / spread**2, data.scatter * (slope / spread) ** 2
+    values = _values(data, u)
     return Bent(
         Bend(best, radius, centre, spread),
         Observations(data.X, mean, data.count, scatter, noise),
         by_h / spread - mean * by_log_spread,
-        2.0 * noise * by_log_slope,
+        -2.0 * noise * by_log_spread,
         2.0 * float(scatter @ by_log_slope),
-        float(data.count @ log_slope),
-        float(data.count @ by_log_slope),
+        float(values @ (np.log(slope) - np.log(spread))),
+        float(values @ by_log_slope),
     )
+
+
+def _spread(h: Array, square: float) -> float:
+    """Its root; 1 where all are equal but for rounding."""
+    equal = square <= (_ROUNDING * np.abs(h).max()) ** 2
+    return 1.0 if equal else float(np.sqrt(square))
+
+
+def _values(data: Observations, u: Array) -> Array:
+    """How many values a row has for the slope: one if their noise is given, as then their mean is all that counts.
+
+    Those at the best count as one together. A short radius would draw the others up to them as near as one likes, and
+    the more there are, the more probable that would seem.
+    """
+    values = np.where(np.isnan(data.noise), data.count, 1.0)
+    top = u == 0.0
+    values[top] /= values[top].sum()
+    return values
 
 
 def _bent(y: Array, best: float, radius: float) -> tuple[Array, Array]:

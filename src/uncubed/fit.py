@@ -6,7 +6,7 @@ O(M³ + G M²), and a fit holds G M²/2 numbers: 5 MB for M = 256 and G = 20.
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
 import numpy as np
@@ -23,6 +23,8 @@ from uncubed.kernels import Kernel
 from uncubed.observations import Observations
 from uncubed.threads import one_thread
 
+_NOISES = 5.0  # standard deviations of the noise within which nothing is bent: it would bend the noise
+
 
 class LogNormal(NamedTuple):
     """A prior on a positive number: log θ ~ N(log median, spread²), cut off at the least and the largest.
@@ -34,6 +36,10 @@ class LogNormal(NamedTuple):
     spread: float
     least: float
     largest: float
+
+    def at_least(self, least: float) -> "LogNormal":
+        """The prior cut off at more, or at its largest."""
+        return self._replace(least=min(max(self.least, least), self.largest))
 
     def times(self, factor: float) -> "LogNormal":
         """The prior of θ times a number."""
@@ -114,6 +120,8 @@ def fit(
     unfitted = Fit(kernel, noise_variance, -math.inf, converged=False)
     if len(data.X) < 2 or data.X.shape[1] == 0 or (np.ptp(data.mean) == 0 and not data.scatter.any()):
         return unfitted
+    if radius is not None:  # what was learned of bent values goes with the bend
+        unfitted = replace(unfitted, bend=bend(data, radius).bend)
     problem = _Problem(kernel, noise_variance, data, groups=groups, priors=priors or Priors(), radius=radius)
     found = [unfitted]
     with one_thread(len(data.X)):
@@ -146,7 +154,7 @@ class _Problem:
         self.data, self.likelihood = data, Likelihood(data, self.groups)
         scale = priors.length_scale.times(math.sqrt(names.size))
         self.scales = 1 if kernel.isotropic else names.size
-        bent = [] if radius is None else [priors.radius]
+        bent = [] if radius is None else [priors.radius.at_least(_NOISES * _noise_of(data))]
         table = np.array([*[scale] * self.scales, priors.variance, priors.noise_variance, *bent])
         self.medians, self.spreads = np.log(table[:, 0]), table[:, 1]
         self.least, self.largest = np.log(table[:, 2]), np.log(table[:, 3])
@@ -188,6 +196,12 @@ class _Problem:
         value, gradient = self.likelihood(kernel, np.exp(theta[: self.scales]), noise, bent)
         z = (theta - self.medians) / self.spreads
         return 0.5 * float(z @ z) - value, z / self.spreads - gradient
+
+
+def _noise_of(data: Observations) -> float:
+    """The standard deviation of repeats; 0 where there are none."""
+    spare = float((data.count - 1.0)[np.isnan(data.noise)].sum())
+    return math.sqrt(float(data.scatter.sum()) / spare) if spare > 0.0 else 0.0
 
 
 @final
@@ -235,7 +249,7 @@ class Likelihood:
         L = _factor(K, v + own / n)
         alpha = dpotrs(L, y, lower=1)[0]
         value = -0.5 * float(y @ alpha) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n.size * math.log(2 * math.pi)
-        spare, scatter = n - 1.0, float(data.scatter.sum())
+        spare, scatter = np.where(learned, n - 1.0, 0.0), float(data.scatter.sum())
         value -= 0.5 * (float(spare @ np.log(2 * math.pi * own)) + float(np.log(n).sum()) + scatter / noise)
         B = np.outer(alpha, alpha) - dpotri(L, lower=1)[0].T
         on, off = np.diagonal(B), squareform(B, checks=False)

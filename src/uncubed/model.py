@@ -106,7 +106,7 @@ class Model:
         belief = self.belief
         kept = belief.would_keep(action)
         variance = float(belief.predict(action[None, :]).variance[0])
-        assumed = float(self._noises(belief, self.scaling, np.array([value]), np.array([noise or math.nan]))[0])
+        assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
             information_gain(variance, assumed),
@@ -117,9 +117,9 @@ class Model:
     def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False) -> None:
         """Learn one value, of which this is the lesson."""
         self.write_down(action, value, noise, lesson, imputed=imputed)
-        belief, values = self.belief, np.array([value])
-        assumed = self._noises(belief, self.scaling, values, np.array([noise or math.nan]))
-        belief.update(action, float(self.scaling.scaled(values)[0]), noise_variance=float(assumed[0]))
+        belief = self.belief
+        assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
+        belief.update(action, float(self.scaling.scaled(np.array(value))), noise_variance=assumed)
         if belief.distinct > self.max_model_order:
             belief.evict()
         self._advance()
@@ -181,6 +181,7 @@ class Model:
             "kernel": _state.encode(self.belief.kernel),
             "belief": self.belief.state(),
             "scaling": [*self.scaling[:-1], list(self.scaling.bend)],
+            "radius": self.radius,
             "next_fit": self._next_fit,
             "fits": self.fits,
             "generator": self._rng.bit_generator.state,
@@ -192,7 +193,7 @@ class Model:
         self.belief = ProjectedBelief.restore(self.kernel, state["belief"])
         self.noise_variance = self.belief.noise_variance
         centre, spread, least, largest, bend = state["scaling"]
-        self.scaling, self.radius = Scaling(centre, spread, least, largest, Bend(*bend)), bend[1]
+        self.scaling, self.radius = Scaling(centre, spread, least, largest, Bend(*bend)), state["radius"]
         self._next_fit, self.fits = state["next_fit"], state["fits"]
         self._rng.bit_generator.state = state["generator"]
         self._filling, self._since_refresh = None, 0
@@ -222,7 +223,9 @@ class Model:
         noise = found.noise_variance
         if self.known_noise is not None:
             noise = float(scaling.noise(self.known_noise))
-        self.kernel, self.radius, self.noise_variance = found.kernel, found.bend.radius, max(noise, self._least_noise())
+        self.kernel, self.noise_variance = found.kernel, max(noise, self._least_noise())
+        if math.isfinite(found.log_posterior):
+            self.radius = found.bend.radius
         self._filling = _Filling(self._fresh(), scaling, self._order(), 0)
 
     def _least_noise(self) -> float:
@@ -281,17 +284,17 @@ class Model:
         belief, n = filling.belief, len(self.history)
         order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
         scaled = filling.scaling.scaled(self.history.values[order])
-        noises = self._noises(belief, filling.scaling, self.history.values[order], self.history.noises[order])
+        noises = self._noises(belief, filling.scaling, self.history.noises[order])
         belief.update_many(self.history.actions[order], scaled, noises, max_model_order=self.max_model_order)
         self._filling = filling._replace(done=filling.done + len(order))
         if self._filling.done == n:
             self.belief, self.scaling, self._filling = belief, filling.scaling, None
             self.fits += 1
 
-    def _noises(self, belief: ProjectedBelief, scaling: Scaling, values: Array, noises: Array) -> Array:
+    def _noises(self, belief: ProjectedBelief, scaling: Scaling, noises: Array) -> Array:
         """Variances of the noise of values in the belief's units: as given in the objective's, or as learned."""
         given = self._given(noises)
-        result: Array = np.where(given > 0.0, scaling.noise(given, values), belief.noise_variance)
+        result: Array = np.where(given > 0.0, scaling.noise(given), belief.noise_variance)
         return result
 
     def _given(self, noises: Array) -> Array:

@@ -137,10 +137,13 @@ class Proposer:
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held = self.hold({})
-        worth = self.worth(round)
-        found = self._find(round, belief, held, rng, worth=worth, otherwise=None)
-        found = found or self._find(round, belief, held, rng, worth=worth, otherwise=None, search=self._survey)
-        return None if found is None else self._instead(found, round, belief, held, rng=rng, repeats=repeats)
+        for search in dict.fromkeys((self._search, self._survey)):
+            found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None, search=search)
+            if found is not None:
+                found = self._instead(found, round, belief, held, rng=rng, repeats=repeats, search=search)
+            if found is not None:
+                return found
+        return None
 
     def is_known(self, found: Selection) -> bool:
         """Whether a point of an exact function is known, or it would be asked for again and again."""
@@ -170,6 +173,7 @@ class Proposer:
         *,
         rng: np.random.Generator,
         repeats: Callable[[Selection], bool],
+        search: Any = None,
     ) -> Selection | None:
         """This, or if it is a repeat the best that is less known; None if all that is worth it is known."""
         if not (self.is_known(found) or repeats(found)):
@@ -178,7 +182,7 @@ class Proposer:
         for _ in range(_POOLS):
             least = self._least_variance() if self.is_known(other) else other.variance
             worth = worth._replace(variance=max(worth.variance, least))
-            better = self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None)
+            better = self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
             if better is None:
                 ends = self.is_known(found) and self.threshold(round) > -math.inf
                 return None if ends else found

@@ -64,17 +64,11 @@ class Scaling(NamedTuple):
         there: Array = self.centre + self.spread * self.bend.straightened(np.asarray(values, float))
         return there
 
-    def noise(self, variances: Any, values: Array | None = None) -> Any:
-        """Variances of noise in the belief's units, within what a belief can take.
-
-        Args:
-            variances: in the objective's units squared.
-            values: that have it; of the best and above unless given.
-        """
-        slope = 1.0 if values is None else self.bend.slope(self.standard(values))
+    def noise(self, variances: Any) -> Any:
+        """Variances of noise in the belief's units, as they are at the best, within what a belief can take."""
         with np.errstate(over="ignore", under="ignore"):
-            at_best = np.asarray(variances, float) / self.unit / self.unit
-        return np.clip(at_best * slope**2, 1.0 / LARGEST, LARGEST)[()]
+            scaled = np.asarray(variances, float) / self.unit / self.unit
+        return np.clip(scaled, 1.0 / LARGEST, LARGEST)[()]
 
     def clips(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie outside the edges."""
