@@ -108,7 +108,7 @@ class Budget(ABC):
         """Stop looking where the posterior standard deviation is below r.
 
         Args:
-            r: in the objective's units, or with `relative` as a fraction of its spread.
+            r: in the objective's units, or with `relative` as a fraction of its spread, as a model sees it.
             relative: how r is meant.
             max_model_order: hard cap on the model.
         """
