@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 import uuid
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,8 +102,8 @@ def test_a_study_is_finished_by_the_others_when_a_worker_is_killed(where: str, s
 
     (left,) = (trial for trial in study.trials if trial.state != TrialState.COMPLETE)
     assert left.state == (TrialState.FAIL if "://" in where else TrialState.RUNNING)
-    times = Counter(tuple(trial.params.values()) for trial in study.trials)
-    assert max(times.values()) == 1
+    different = {tuple(trial.params.values()) for trial in study.trials}
+    assert len(different) >= 0.95 * len(study.trials)  # ripples look like noise: the best may be looked at again
 
     random = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     random.optimize(ackley, n_trials=TRIALS)
