@@ -46,7 +46,7 @@ class Account:
         return np.array([self._space.encode(row) for row in rows]).reshape(len(rows), self._space.width)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
-        """Mean and variance of the objective at these points."""
+        """What is believed of the objective at these points, as of a trial's `mean` and `std`."""
         mean, variance = self._model.belief.predict(self.encoded(rows))
         middle, half = self._believed(mean, np.sqrt(variance))
         return Posterior(self._book.sign * middle, half**2)

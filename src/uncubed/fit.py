@@ -1,7 +1,7 @@
 """Hyper-parameters: the most probable ones, given what is kept and a prior on their logarithms (MAP).
 
-Inputs lie in the unit cube, values have mean 0 and variance 1. With M rows and G length-scales one evaluation costs
-O(M³ + G M²), and a fit holds G M²/2 numbers: 5 MB for M = 256 and G = 20.
+Inputs lie in the unit cube, values have mean 0 and variance 1, repeats and all. With M rows and G length-scales one
+evaluation costs O(M³ + G M²), and a fit holds G M²/2 numbers: 5 MB for M = 256 and G = 20.
 """
 
 import math

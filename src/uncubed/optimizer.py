@@ -265,7 +265,10 @@ class Optimizer:
         return self._account.params(index)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
-        """Mean and variance of the objective at these points, in its units."""
+        """Mean and variance of the objective at these points, in its units.
+
+        Where values are bent, the middle of what is believed, and the square of half the width of its central 68 %.
+        """
         return self._account.predict(rows)
 
     def importance(self) -> dict[str, float]:
