@@ -167,3 +167,18 @@ def test_slopes_beyond_all_measure_spoil_nothing() -> None:
     reached, value = ascend(climb, np.array([[0.2, 0.2], [0.45, 0.9]]), 30)
     assert np.isfinite(reached).all()
     assert (value >= [0.2, 0.45]).all()
+
+
+def test_known_scales_leave_less_to_climb() -> None:
+    scales = np.array([1.0, 0.03, 0.2])
+    start = np.random.default_rng(1).random((5, 3))
+    top = np.full(3, 0.5)
+    with_scales, without = (
+        top_distance(ascend(bowl(top, scales**-2.0), start, 5, scales=known)[0], top) for known in (scales, None)
+    )
+    assert with_scales.max() < 1e-3 < without.max()
+
+
+def top_distance(U: Array, top: Array) -> Array:
+    distance: Array = np.abs(U - top).max(axis=1)
+    return distance

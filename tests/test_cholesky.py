@@ -150,3 +150,12 @@ def test_a_copy_and_its_original_do_not_touch_each_other() -> None:
     third = factor.copy()
     factor.change_diagonal(0, 1.0)
     assert_factor_of(third, gram(20))
+
+
+@pytest.mark.parametrize("before", [0, 1, 5])
+def test_extended_by_known_rows_is_the_factor_of_the_whole(before: int) -> None:
+    whole = CholeskyFactor.of(gram(14))
+    part = CholeskyFactor.from_lower(whole.lower[:before, :before])
+    part.extend(whole.lower[before:], whole.inverse[before:])
+    np.testing.assert_array_equal(part.lower, whole.lower)
+    np.testing.assert_allclose(part.inverse, whole.inverse, rtol=0, atol=1e-12)

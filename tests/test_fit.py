@@ -216,8 +216,8 @@ def test_noise_given_everywhere_is_a_noise_with_a_prior_of_one_number(kind: type
     start = kind([0.5] * 3)
     fixed = fit(start, 0.07, Observations(*rows), priors=Priors(noise_variance=LogNormal(0.07, 1.0, 0.07, 0.07)))
     given = fit(start, 0.5, Observations(*rows, np.full(len(y), 0.07)))
-    np.testing.assert_allclose(answer(given, 3)[:-1], answer(fixed, 3)[:-1], atol=5e-3)
-    assert given.log_posterior == pytest.approx(fixed.log_posterior, abs=1e-3)
+    np.testing.assert_allclose(answer(given, 3)[:-1], answer(fixed, 3)[:-1], atol=0.03)
+    assert given.log_posterior == pytest.approx(fixed.log_posterior, abs=0.01)
     assert given.noise_variance == pytest.approx(Priors().noise_variance.median, rel=0.05)
 
 
@@ -277,7 +277,7 @@ def test_permuted_dimensions_permute_the_length_scales(kind: type[Kernel]) -> No
     data = merged(X, y)
     other = Observations(data.X[:, order], data.mean, data.count, data.scatter)
     a, b = (fit(kind([0.5] * 3), 0.1, d) for d in (data, other))
-    np.testing.assert_allclose(answer(a, 3)[[*order, 3, 4]], answer(b, 3), atol=1e-3)
+    np.testing.assert_allclose(answer(a, 3)[[*order, 3, 4]], answer(b, 3), atol=0.03)
 
 
 CHANGES: list[tuple[str, Callable[[Array], Array], float]] = [

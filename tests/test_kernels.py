@@ -216,3 +216,19 @@ def test_derivatives_at_points_within_the_separation_differ_by_at_most_u(kind: t
 def test_wrong_widths_raise(widths: list[float]) -> None:
     with pytest.raises(InvalidInputError, match=EXPECTED_GOT):
         SquaredExponential([1.0, 1.0]).derivative_tail(widths)
+
+
+@every_kernel
+def test_values_with_slope_are_values_and_slope(kernel: Kernel) -> None:
+    r2 = np.append(0.0, 10.0 ** np.linspace(-8.0, 30.0, 60))
+    values, slope = kernel.at_with_slope(r2.copy())
+    np.testing.assert_allclose(values, kernel.at(r2.copy()), rtol=1e-14, atol=1e-300)
+    np.testing.assert_allclose(slope, kernel.variance * kernel.slope(r2.copy()), rtol=1e-14, atol=1e-300)
+
+
+def test_kernels_are_equal_by_class_and_numbers() -> None:
+    assert Matern52([0.5, 1.0], 2.0) == Matern52([0.5, 1.0], 2.0)
+    assert hash(Matern52([0.5, 1.0], 2.0)) == hash(Matern52([0.5, 1.0], 2.0))
+    others = (Matern52([0.5, 1.0]), Matern52([1.0, 0.5], 2.0), Matern32([0.5, 1.0], 2.0), Matern52(0.5, 2.0), "kernel")
+    assert all(Matern52([0.5, 1.0], 2.0) != other for other in others)
+    assert Matern52([0.5]) != Matern52(0.5)

@@ -85,3 +85,12 @@ def test_the_first_design_is_in_the_space_without_repeats_and_admissible() -> No
         assert len(np.unique(first, axis=0)) == len(first) > 0
         for u in first:
             assert space.encode(space.decode(u)).tolist() == u.tolist()
+
+
+def test_no_point_told_has_a_better_lower_bound_than_the_contenders() -> None:
+    p = proposer(SQUARE, told=150)
+    mean, variance = p.model.belief.predict(p.model.belief.dictionary)
+    known = p.contenders()
+    assert len(known.mean) < p.model.belief.distinct
+    assert float((mean - p.width() * np.sqrt(variance)).max()) <= p._floor() + 1e-9
+    assert known.mean[0] == pytest.approx(float(mean.max()))

@@ -102,7 +102,8 @@ def test_what_is_found_is_a_point_of_the_space_and_the_belief_is_quoted(
     np.testing.assert_array_equal(space.snap(u), u)
     np.testing.assert_array_equal(space.encode(space.decode(got.action)), got.action)
     mean, variance = belief.predict(u)
-    assert (got.mean, got.variance, got.score) == (mean[0], variance[0], scores(name, belief, u)[0])
+    expected = mean[0], variance[0], scores(name, belief, u)[0]
+    np.testing.assert_allclose((got.mean, got.variance, got.score), expected, rtol=1e-6, atol=1e-9)
     assert got.row is None
     assert belief.state() == before
     assert not got.action.flags.writeable

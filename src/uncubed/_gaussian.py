@@ -1,6 +1,7 @@
 """The Gaussian density φ, its distribution Φ and τ(z) = z Φ(z) + φ(z), in forms that survive the tails."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
@@ -11,41 +12,47 @@ _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _FAR_TAIL = -25.0  # below it the series is exact to 2e-12, and the closed form begins to cancel
 
 
+class Improvement(NamedTuple):
+    """log τ(z), and the ratios Φ/τ and φ/τ that its slopes are made of."""
+
+    log_tau: Array
+    distribution: Array
+    density: Array
+
+
+def improvement(z: Array) -> Improvement:
+    """All three, finite for every finite z; both forms are computed everywhere, as few points cost least so."""
+    near, up = z > -1.0, np.maximum(z, -1.0)
+    density, distribution = np.exp(_log_density(up)), ndtr(up)
+    tau = up * distribution + density
+    mills, ratio = _mills(z), _tail_ratio(z)
+    return Improvement(
+        np.where(near, np.log(tau), _log_density(z) + np.log(ratio)),
+        np.where(near, distribution / tau, mills / ratio),
+        np.where(near, density / tau, 1.0 / ratio),
+    )
+
+
 def log_tau(z: Array) -> Array:
-    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for every finite z."""
+    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for every finite z; each form where it is needed."""
     z = np.asarray(z, float)
     result = np.empty_like(z)
-    near, far = z > -1.0, z <= _FAR_TAIL
-    middle = ~(near | far)
-    result[near] = _log_tau_near(z[near])
-    result[middle] = _log_tau_middle(z[middle])
-    result[far] = _log_tau_far(z[far])
+    near = z > -1.0
+    up, tail = z[near], z[~near]
+    result[near] = np.log(up * ndtr(up) + np.exp(_log_density(up)))
+    result[~near] = _log_density(tail) + np.log(_tail_ratio(tail))
     return result
 
 
-def _log_tau_near(z: Array) -> Array:
-    tau: Array = np.log(z * ndtr(z) + np.exp(_log_density(z)))
-    return tau
-
-
-def _log_tau_middle(z: Array) -> Array:
-    return _log_density(z) + _log_ratio_middle(z)
-
-
-def _log_tau_far(z: Array) -> Array:
-    return _log_density(z) + _log_ratio_far(z)
-
-
-def _log_ratio_middle(z: Array) -> Array:
-    """log τ/φ: τ/φ = 1 + z Φ/φ."""
-    ratio: Array = np.log1p(z * _mills(z))
+def _tail_ratio(z: Array) -> Array:
+    """τ/φ = 1 + z Φ/φ, for z ≤ -1 (and its value at -1 beyond); a series where that would cancel."""
+    down = np.minimum(z, -1.0)
+    ratio: Array = 1.0 + down * _mills(down)
+    far = z <= _FAR_TAIL
+    if far.any():
+        u = 1.0 / z[far] ** 2
+        ratio[far] = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0)))))
     return ratio
-
-
-def _log_ratio_far(z: Array) -> Array:
-    u = 1.0 / (z * z)
-    series = 1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0))))
-    return np.log(series) - 2.0 * np.log(-z)
 
 
 def _mills(z: Array) -> Array:
@@ -58,24 +65,6 @@ def density_over_distribution(z: Array) -> Array:
     """φ/Φ."""
     near = np.exp(_log_density(np.maximum(z, -1.0)) - log_ndtr(np.maximum(z, -1.0)))
     return np.where(z > -1.0, near, 1.0 / _mills(z))
-
-
-def over_tau(z: Array) -> tuple[Array, Array]:
-    """Φ/τ and φ/τ."""
-    density = _density_over_tau(z)
-    near = ndtr(z) / np.exp(_log_tau_near(np.maximum(z, -1.0)))
-    return np.where(z > -1.0, near, _mills(z) * density), density
-
-
-def _density_over_tau(z: Array) -> Array:
-    """φ/τ; in the tail from their ratio, because the difference of two huge logs is all rounding."""
-    result = np.empty_like(z)
-    near, far = z > -1.0, z <= _FAR_TAIL
-    middle = ~(near | far)
-    result[near] = np.exp(_log_density(z[near]) - _log_tau_near(z[near]))
-    result[middle] = np.exp(-_log_ratio_middle(z[middle]))
-    result[far] = np.exp(-_log_ratio_far(z[far]))
-    return result
 
 
 def _log_density(z: Array) -> Array:

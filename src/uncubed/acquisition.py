@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from uncubed import _validation as check
-from uncubed._gaussian import density_over_distribution, log_tau, over_tau
+from uncubed._gaussian import density_over_distribution, improvement, log_tau
 from uncubed._typing import Array
 from uncubed.beliefs import Belief, PosteriorGradient, SketchedBelief
 from uncubed.errors import InvalidInputError
@@ -196,11 +196,14 @@ class Acquisition(ABC):
         """The same of what a belief said at these rows."""
         mean, variance, mean_gradient, variance_gradient = posterior
         std = np.sqrt(variance)
-        by_mean, by_std = self.partials(mean, std, parameter)
+        value, by_mean, by_std = self._value_and_partials(mean, std, parameter)
         with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb
             by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
             gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
-        return self.value(mean, std, parameter), np.nan_to_num(gradient, posinf=0.0, neginf=0.0)
+        return value, np.where(np.isfinite(gradient), gradient, 0.0)
+
+    def _value_and_partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array, Array]:
+        return self.value(mean, std, parameter), *self.partials(mean, std, parameter)
 
     def choose(
         self,
@@ -248,10 +251,14 @@ class _Improvement(Acquisition):
             return np.where(std > 0.0, np.log(std) + log_tau(_z(mean, std, parameter)), -np.inf)
 
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
+        return self._value_and_partials(mean, std, parameter)[1:]
+
+    def _value_and_partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array, Array]:
         # ∂(σ τ)/∂μ = Φ and ∂(σ τ)/∂σ = φ, divided by σ τ.
-        z = _z(mean, std, parameter)
-        by_mean, by_std = over_tau(z)
-        return _per_std(by_mean, std), _per_std(by_std, std)
+        log, by_mean, by_std = improvement(_z(mean, std, parameter))
+        with np.errstate(divide="ignore"):
+            value = np.where(std > 0.0, np.log(std) + log, -np.inf)
+        return value, _per_std(by_mean, std), _per_std(by_std, std)
 
 
 @final
@@ -354,12 +361,13 @@ class ThompsonSampling(Acquisition):
 
 
 _LARGEST_Z = 1e150  # its square is finite
+_TINY = float(np.finfo(float).tiny)
 
 
 def _z(mean: Array, std: Array, incumbent: float) -> Array:
     with np.errstate(over="ignore"):
-        z = (mean - incumbent) / np.maximum(std, np.finfo(float).tiny)
-    return np.clip(z, -_LARGEST_Z, _LARGEST_Z)
+        z = (mean - incumbent) / np.maximum(std, _TINY)
+    return np.minimum(np.maximum(z, -_LARGEST_Z), _LARGEST_Z)
 
 
 def _incumbent(belief: Belief) -> float:
@@ -368,4 +376,4 @@ def _incumbent(belief: Belief) -> float:
 
 def _per_std(slope: Array, std: Array) -> Array:
     with np.errstate(over="ignore"):
-        return slope / np.maximum(std, np.finfo(float).tiny)
+        return slope / np.maximum(std, _TINY)

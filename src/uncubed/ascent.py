@@ -9,6 +9,7 @@ from uncubed._typing import Array
 
 _NEAR = 0.1  # of the cube's side: starts nearer than this are likely to climb one hill
 _FIRST_MOVE, _LONGEST_MOVE = 0.1, 0.5  # of the cube's side
+_PROBE = 0.01  # of the scales, where they are known: a first move that shows how the slope changes
 _STILL = 1e-5  # of the cube's side: shorter moves change no value that matters
 _TRIED = 4  # steps before a row is given up
 _HOPE = 4.0  # times what a row expects of its next step: what it may still gain; twice what a parabola gives
@@ -17,7 +18,11 @@ _STEEPEST = 1e100  # slopes of a logarithm where a variance vanishes
 
 
 def ascend(
-    climb: Callable[[Array], tuple[Array, Array]], U: Array, steps: int, least: float = 0.0
+    climb: Callable[[Array], tuple[Array, Array]],
+    U: Array,
+    steps: int,
+    least: float = 0.0,
+    scales: Array | None = None,
 ) -> tuple[Array, Array]:
     """Projected quasi-Newton ascent (BFGS), monotone, from every row at once.
 
@@ -28,19 +33,20 @@ def ascend(
         U: where to start, shape (n, d).
         steps: at most.
         least: gain of a step below which it is not made, in the units of the values.
+        scales: lengths over which values change alike along each coordinate, shape (d,), where they are known.
 
     Returns:
         The rows reached and their values.
     """
     f, g = climb(U)
-    U, hills, reach = U.copy(), _Hills(g), np.ones(len(U))
+    hills = _Hills(g, np.ones(g.shape[1]), _FIRST_MOVE) if scales is None else _Hills(g, scales, _PROBE)
+    U, reach = U.copy(), np.ones(len(U))
     for step in range(steps):
-        trial = np.clip(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0, 1.0)
+        trial = np.minimum(np.maximum(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0), 1.0)
         move = trial - U
         gain = _dot(move, g)
-        moving = (np.abs(move).max(axis=1) >= _STILL) & (gain > least)
-        hopeful = f + _HOPE * gain >= f.max()
-        if not (moving & (hopeful | (step < _TRIED))).any():
+        moving = (gain > least) & (np.abs(move).max(axis=1) >= _STILL)
+        if not (moving if step < _TRIED else moving & (f + _HOPE * gain >= f.max())).any():
             break
         rows = np.flatnonzero(moving)  # also those without hope: they may see another slope
         f_trial, g_trial = climb(trial[rows])
@@ -57,9 +63,10 @@ def ascend(
 class _Hills:
     """H at each row: the inverse of minus the Hessian there, as far as moves have shown it; shape (n, d, d)."""
 
-    def __init__(self, g: Array) -> None:
-        self._eye = np.eye(g.shape[1])
-        self._H = (_FIRST_MOVE / np.maximum(np.abs(g).max(axis=1), _TINY))[:, None, None] * self._eye
+    def __init__(self, g: Array, scales: Array, first: float) -> None:
+        self._metric = scales**2
+        self._unit = np.diag(self._metric)
+        self._H = (first / np.maximum(np.abs(g * scales).max(axis=1), _TINY))[:, None, None] * self._unit
         self._unmoved = np.ones(len(g), bool)
 
     def summit(self, g: Array) -> Array:
@@ -71,7 +78,8 @@ class _Hills:
         bend, size = _dot(s, y), np.abs(y).max(axis=1)
         concave: NDArray[np.bool_] = bend > np.maximum(1e-10 * np.abs(s).max(axis=1) * size, _TINY)
         concave &= size < _STEEPEST
-        self._rescale(rows, concave, bend, y, size)
+        if self._unmoved[rows].any():
+            self._rescale(rows, concave, bend, y, size)
         inverse = np.where(concave, 1.0 / np.where(concave, bend, 1.0), 0.0)[:, None]
         y = np.where(concave[:, None], y, 0.0)  # of the others nothing is learned, and their square may overflow
         Hy = (self._H[rows] @ y[:, :, None])[:, :, 0]
@@ -81,11 +89,12 @@ class _Hills:
         return concave
 
     def _rescale(self, rows: NDArray[np.intp], concave: NDArray[np.bool_], bend: Array, y: Array, size: Array) -> None:
-        """Before the first update of a row: curvature as on its first move, in all directions."""
+        """Before the first update of a row: curvature as on its first move, by the scales in all directions."""
         unit = y / np.maximum(size, _TINY)[:, None]
-        scale = bend / np.maximum(size, _TINY) / np.maximum(_dot(unit, unit), _TINY) / np.maximum(size, _TINY)
+        square = np.maximum(_dot(unit * self._metric, unit), _TINY)
+        scale = bend / np.maximum(size, _TINY) / square / np.maximum(size, _TINY)
         first = concave & self._unmoved[rows]
-        self._H[rows[first]] = scale[first, None, None] * self._eye
+        self._H[rows[first]] = scale[first, None, None] * self._unit
         self._unmoved[rows] = False
 
 

@@ -176,6 +176,14 @@ class CholeskyFactor:
         self._W[M, :M], self._W[M, M] = -(row @ self.inverse) / pivot, 1.0 / pivot
         self._size += 1
 
+    def extend(self, rows: Array, inverse_rows: Array) -> None:
+        """Add rows that are known: n of L and n of its inverse, each of shape (n, M + n)."""
+        M, n = self._size, len(rows)
+        while M + n > len(self._L):
+            self._L, self._W = _doubled(self._L), _doubled(self._W)
+        self._L[M : M + n, : M + n], self._W[M : M + n, : M + n] = rows, inverse_rows
+        self._size += n
+
     def remove(self, row: int) -> Removal:
         """Drop a row and column of A; returns what that did to whitened coordinates."""
         M, j = self._size, row

@@ -11,9 +11,10 @@ from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import Bounds, minimize
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 
 from uncubed._typing import Array
 from uncubed.bend import Bend, Bent, bend
@@ -181,7 +182,7 @@ class _Problem:
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(self.least, self.largest),
-            options={"maxiter": 60, "ftol": 1e-7, "gtol": 1e-4},
+            options={"maxiter": 60, "ftol": 1e-4, "gtol": 0.1},
         )
         bent = self.bent(result.x)
         return Fit(*self.at(result.x), -float(result.fun), bool(result.success), Bend() if bent is None else bent.bend)
@@ -220,6 +221,11 @@ class Likelihood:
         shared = (data.X[:, groups == g] for g in range(int(groups.max()) + 1))
         # Squared differences of all pairs of rows, shape (G, M(M-1)/2): nothing cancels, and pairs come once.
         self.squares = np.stack([pdist(part, "sqeuclidean") for part in shared])
+        # Arrays that are large to the allocator are had once: to get them again costs more than to fill them.
+        M = len(data.X)
+        self._matrix = np.empty((M, M))
+        self._pairs = np.flatnonzero(np.triu(np.ones((M, M), bool), 1))  # their places in it
+        self._by_pair = np.empty((2, len(self._pairs)))
 
     def __call__(self, kernel: Kernel, scales: Array, noise: float, bent: Bent | None = None) -> tuple[float, Array]:
         """The value, and its gradient.
@@ -243,18 +249,16 @@ class Likelihood:
         learned = np.isnan(data.noise)
         own = np.where(learned, noise, data.noise)  # variance of one value's noise, by row
         precision = scales**-2.0
-        r2 = precision @ self.squares
-        slope = kernel.slope(r2.copy())
-        K = kernel.at(r2)
-        L = _factor(K, v + own / n)
+        K, slope = kernel.at_with_slope(np.matmul(precision, self.squares, out=self._by_pair[0]))
+        L = self._factor(K, v + own / n)
         alpha = dpotrs(L, y, lower=1)[0]
         value = -0.5 * float(y @ alpha) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n.size * math.log(2 * math.pi)
         spare, scatter = np.where(learned, n - 1.0, 0.0), float(data.scatter.sum())
         value -= 0.5 * (float(spare @ np.log(2 * math.pi * own)) + float(np.log(n).sum()) + scatter / noise)
-        B = np.outer(alpha, alpha) - dpotri(L, lower=1)[0].T
-        on, off = np.diagonal(B), squareform(B, checks=False)
-        by_scale = -2.0 * v * precision * (self.squares @ (off * slope))
+        on, off = self._difference(L, alpha)
         by_variance = float(off @ K) + 0.5 * v * float(on.sum())
+        off *= slope
+        by_scale = -2.0 * precision * (self.squares @ off)
         by_own = 0.5 * (on / n - spare / own)
         by_noise = noise * float(by_own[learned].sum()) + 0.5 * scatter / noise
         gradient = np.append(by_scale, [by_variance, by_noise])
@@ -266,17 +270,23 @@ class Likelihood:
             raise NotPositiveDefiniteError(f"log likelihood: expected a number, got {value}")
         return value, gradient
 
+    def _factor(self, pairs: Array, diagonal: Array) -> Array:
+        """The lower factor of a matrix given by its pairs; above its diagonal is anything.
 
-def _factor(pairs: Array, diagonal: Array) -> Array:
-    """The lower factor of a matrix given by its pairs; above its diagonal is anything.
+        A factor that fails is tried again with ever more on the diagonal, as in a belief, but without a warning.
+        """
+        A = self._matrix
+        for jitter in (0.0, *JITTERS):
+            A.reshape(-1)[self._pairs] = pairs
+            np.fill_diagonal(A, diagonal * (1.0 + jitter))
+            factored = dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+            if factored[1] == 0:
+                L: Array = factored[0]
+                return L
+        raise NotPositiveDefiniteError(f"matrix: expected a jitter of at most {JITTERS[-1]:g} to do, got {len(A)} rows")
 
-    A factor that fails is tried again with ever more on the diagonal, as in a belief, but without a warning.
-    """
-    A = squareform(pairs)
-    for jitter in (0.0, *JITTERS):
-        np.fill_diagonal(A, diagonal * (1.0 + jitter))
-        factored = dpotrf(A.T, lower=1, clean=0)
-        if factored[1] == 0:
-            L: Array = factored[0]
-            return L
-    raise NotPositiveDefiniteError(f"matrix: expected a jitter of at most {JITTERS[-1]:g} to do, got {len(A)} rows")
+    def _difference(self, L: Array, alpha: Array) -> tuple[Array, Array]:
+        """B = ααᵀ - A⁻¹ on its diagonal and by its pairs; overwrites L."""
+        minus = dsyr(-1.0, alpha, a=dpotri(L, lower=1, overwrite_c=1)[0], lower=1, overwrite_a=1).T
+        off = np.take(minus.reshape(-1), self._pairs, out=self._by_pair[1], mode="clip")
+        return -np.diagonal(minus), np.negative(off, out=off)

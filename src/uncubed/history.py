@@ -13,6 +13,8 @@ from uncubed.observations import Observations
 CONTENDERS = 64
 """Largest values whose actions are at hand, however long the history is."""
 
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0)
+
 
 @final
 class History:
@@ -41,6 +43,7 @@ class History:
         self._best: list[tuple[float, int]] = []  # a heap of the largest values and their places
         self._real: NDArray[np.intp] = np.empty(0, np.intp)
         self._length = self._imputed = 0
+        self._same = self._other = 0  # values that came again: as before, and not
 
     def __len__(self) -> int:
         return self._length
@@ -99,7 +102,12 @@ class History:
         self._remember(value)
         self._length += 1
         self._imputed += imputed
-        self._merge(action, value, noise)
+        self._merge(action, value, noise, imputed=imputed)
+
+    def repeats_itself(self, action: Array) -> bool:
+        """Whether to look there again would show the same: it did before, or did twice elsewhere and never else."""
+        count, _, scatter, _, _ = self._rows.get(action.tobytes(), _NOTHING)
+        return (count > 1.0 and scatter == 0.0) or (count > 0.0 and self._same > 1 and self._other == 0)
 
     @property
     def best(self) -> Array:
@@ -139,13 +147,15 @@ class History:
         entry = (value, -self._length)  # of equal values the first
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
-    def _merge(self, action: Array, value: float, noise: float) -> None:
-        row = self._rows.setdefault(action.tobytes(), [0.0, 0.0, 0.0, 0.0, 0.0])
+    def _merge(self, action: Array, value: float, noise: float, *, imputed: bool) -> None:
+        row = self._rows.setdefault(action.tobytes(), list(_NOTHING))
         if noise > 0.0:
             row[3] += 1.0 / noise
             row[4] += (value - row[4]) / (noise * row[3])
             return
         row[0] += 1.0
         change = value - row[1]
+        if row[0] > 1.0 and not imputed:
+            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
         row[1] += change / row[0]
         row[2] += change * (value - row[1])

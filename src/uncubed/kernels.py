@@ -55,10 +55,13 @@ class Kernel(ABC):
         return f"{type(self).__name__}(length_scale={scale}, variance={self.variance})"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and repr(other) == repr(self)
+        return isinstance(other, Kernel) and other._key() == self._key()
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return type(self), self.isotropic, self.variance, self.length_scale.tobytes()
 
     @abstractmethod
     def correlation(self, r2: Array) -> Array:
@@ -87,6 +90,12 @@ class Kernel(ABC):
             values *= self.variance
         return values
 
+    def at_with_slope(self, r2: Array) -> tuple[Array, Array]:
+        """Values at scaled squared distances r², and their derivatives in r²; may overwrite them."""
+        slope = self.slope(r2.copy())
+        slope *= self.variance
+        return self.at(r2), slope
+
     def diagonal(self, A: Array) -> Array:
         """Values k(a, a), shape (n,)."""
         return np.full(len(A), self.variance)
@@ -106,21 +115,19 @@ class Kernel(ABC):
         difference /= self.length_scale**2
         return difference
 
-    def contracted_gradient(
-        self, A: Array, B: Array, *weights: Array, squared_distance: Array | None = None
-    ) -> tuple[Array, ...]:
+    def contracted_gradient(self, A: Array, B: Array, *weights: Array, slope: Array | None = None) -> tuple[Array, ...]:
         """Σ_m weights[n, m] ∂k(a_n, b_m)/∂a_n, shape (n, d), for each array of weights, without the (n, m, d) array.
 
-        `squared_distance`, shape (n, m), saves computing it again; it may be overwritten.
+        `slope`, shape (n, m), the second of `at_with_slope`, saves computing it again.
         """
-        slope = self.slope(self.squared_distance(A, B) if squared_distance is None else squared_distance)
-        slope *= 2.0 * self.variance
+        if slope is None:
+            slope = self.at_with_slope(self.squared_distance(A, B))[1]
         origin = B[0] if len(B) else 0.0  # so that nothing cancels far from zero
-        A, B = A - origin, B - origin
+        A, B, scale = A - origin, B - origin, 2.0 / self.length_scale**2
         results = []
         for w in weights:
             sw = slope * w
-            results.append((A * sw.sum(axis=1, keepdims=True) - sw @ B) / self.length_scale**2)
+            results.append((A * sw.sum(axis=1, keepdims=True) - sw @ B) * scale)
         return tuple(results)
 
     @property
@@ -224,6 +231,23 @@ class Matern52(Kernel):
     def slope(self, r2: Array) -> Array:
         s = np.sqrt(5.0 * np.minimum(r2, _FAR, out=r2))
         return (-5.0 / 6.0) * (1.0 + s) * np.exp(-s)
+
+    def at_with_slope(self, r2: Array) -> tuple[Array, Array]:
+        # (1 + s) e^-s is in both; each array is used again, which counts for many pairs.
+        s = np.minimum(r2, _FAR, out=r2)
+        s *= 5.0
+        np.sqrt(s, out=s)
+        decay = np.negative(s)
+        np.exp(decay, out=decay)
+        decay *= self.variance
+        slope = 1.0 + s
+        slope *= decay
+        s *= s
+        s *= decay
+        s /= 3.0
+        s += slope
+        slope *= -5.0 / 6.0
+        return s, slope
 
     def _separation(self, u: float) -> float:
         return u / math.sqrt(15.0)  # 1 - (1 + √5 r - 5h_j²) exp(-√5 r) ≤ 15r²/2

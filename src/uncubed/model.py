@@ -28,7 +28,10 @@ FIT_ROWS = 256
 """Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
 
 MANY_ROWS = 128
-"""Rows from which a fit starts from fewer places."""
+"""Rows from which a fit starts where the last one ended,"""
+
+SELDOM = 4
+"""and every so many fits from the prior too."""
 
 LITTLE = 8
 """Values told at once are learned one by one where the history has so many times as many."""
@@ -104,8 +107,7 @@ class Model:
     def lesson(self, action: Array, value: float, noise: float | None = None) -> Lesson:
         """What a value would teach; nothing changes."""
         belief = self.belief
-        kept = belief.would_keep(action)
-        variance = float(belief.predict(action[None, :]).variance[0])
+        kept, variance = belief.foresee(action)
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
@@ -242,8 +244,8 @@ class Model:
             scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
             noise=affine.noise(given),
         )
-        # From a fitted start further ones found nothing better where rows are many, and there they cost most.
-        starts = 2 if len(rows) < MANY_ROWS else 1
+        # Where rows are many a start costs most, and from a fitted one others hardly ever find better: now and then.
+        starts = 2 if len(rows) < MANY_ROWS else int(self.fits % SELDOM == 0)
         found = fit(
             self.kernel, self.noise_variance, data, groups=self.groups, radius=self.radius, starts=starts, rng=self._rng
         )

@@ -410,9 +410,11 @@ class Optimizer:
         return self._foreseen[0]
 
     def _repeats(self, found: Selection) -> bool:
-        """Whether a point is being tried, or was and is known; noisy ones may be worth another look."""
-        awaited = self._book.is_awaited(found.action)
-        return awaited or (self._proposer.is_known(found) and self._book.was_tried(found.action))
+        """Whether a point is being tried, or was and nothing is to be learned; noisy ones may be worth another look."""
+        if self._book.is_awaited(found.action):
+            return True
+        exact = self._proposer.is_known(found) or self._model.history.repeats_itself(found.action)
+        return exact and self._book.was_tried(found.action)
 
     def _expecting(self) -> Belief:
         """The belief with variances as if what is pending had come."""

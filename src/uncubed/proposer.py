@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -93,7 +92,7 @@ class Proposer:
         # What is claimed of all points is looked for hard; what to try next need not be, see `benchmarks/README.md`.
         self._search: Any = self._survey
         if isinstance(space, Space) and not self._survey.exhaustive:
-            self._search = Search(space, pool=256, starts=6, steps=8)
+            self._search = Search(space, pool=96, starts=6, steps=3 + space.width // 2, gain=0.01)
         self._domain = _Domain(space.width, space.size)
         self._known: tuple[int, Contenders] | None = None
         self.first = self._design(min(3 + len(space.names), 12), rng)
@@ -127,7 +126,11 @@ class Proposer:
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
         if worth.of(np.array(found.mean), np.array(found.variance)):
-            chosen = self._instead(found, round, belief, held, rng=rng, repeats=repeats)
+
+            def find(worth: Worth) -> Selection | None:
+                return self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None)
+
+            chosen = self._instead(found, worth, find, repeats)
             if chosen is not None:
                 return chosen
         return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
@@ -136,11 +139,15 @@ class Proposer:
         self, round: int, belief: Belief, rng: np.random.Generator, repeats: Callable[[Selection], bool]
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
-        held = self.hold({})
+        held, worth = self.hold({}), self.worth(round)
         for search in dict.fromkeys((self._search, self._survey)):
-            found = self._find(round, belief, held, rng, worth=self.worth(round), otherwise=None, search=search)
+
+            def find(worth: Worth, search: Any = search) -> Selection | None:
+                return self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
+
+            found = self._find(round, belief, held, rng, worth=worth, otherwise=None, search=search)
             if found is not None:
-                found = self._instead(found, round, belief, held, rng=rng, repeats=repeats, search=search)
+                found = self._instead(found, worth, find, repeats)
             if found is not None:
                 return found
         return None
@@ -161,30 +168,29 @@ class Proposer:
 
     def _floor(self) -> float:
         """The best lower bound known."""
-        _, mean, variance = self.contenders()
-        return float((mean - self.width() * np.sqrt(variance)).max()) if len(mean) else -math.inf
+        return self._lower(self.contenders())
+
+    def _lower(self, known: Contenders) -> float:
+        lower = known.mean - self.width() * np.sqrt(known.variance)
+        return float(lower.max(initial=-math.inf))
 
     def _instead(
         self,
         found: Selection,
-        round: int,
-        belief: Belief,
-        held: Any,
-        *,
-        rng: np.random.Generator,
+        worth: Worth,
+        find: Callable[[Worth], Selection | None],
         repeats: Callable[[Selection], bool],
-        search: Any = None,
     ) -> Selection | None:
         """This, or if it is a repeat the best that is less known; None if all that is worth it is known."""
         if not (self.is_known(found) or repeats(found)):
             return found
-        worth, other = self.worth(round), found
+        less_known, other = worth, found
         for _ in range(_POOLS):
             least = self._least_variance() if self.is_known(other) else other.variance
-            worth = worth._replace(variance=max(worth.variance, least))
-            better = self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
+            less_known = less_known._replace(variance=max(less_known.variance, least))
+            better = find(less_known)
             if better is None:
-                ends = self.is_known(found) and self.threshold(round) > -math.inf
+                ends = self.is_known(found) and worth.variance > -math.inf
                 return None if ends else found
             if not repeats(better):
                 return better if repeats(found) else found
@@ -209,34 +215,49 @@ class Proposer:
 
         Args:
             rng: of the search.
-            whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
+            whole: whether both are looked for hard, over all rows of a table; else the upper one is looked for as what
+                to try next is, and the lower one among what was told.
         """
         belief, width = self.model.belief, self.width()
         bound = UpperConfidenceBound()
         known = self.contenders()
         options = {"near": known.rows[:_NEAR], "admissible": self._admissible}
-        search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
-        top = search(bound, width, belief, rng, **options)
-        # A lower bound is an upper bound of negative width.
-        low = self._survey.maximise(bound, -width, belief, rng, worth=Worth(), **options)
-        X = np.vstack([known.rows, *(found.action for found in (top, low) if found is not None)])
+        if whole:
+            top = self._survey.largest(bound, width, belief, rng, **options)
+            # A lower bound is an upper bound of negative width.
+            low = self._survey.maximise(bound, -width, belief, rng, worth=Worth(), **options)
+        else:
+            top, low = self._search.maximise(bound, width, belief, rng, worth=Worth(), **options), None
+        X = np.vstack([known.rows, belief.dictionary, *(found.action for found in (top, low) if found is not None)])
         mean, variance = belief.predict(X)
         reach = width * np.sqrt(variance)
         k = int((mean - reach).argmax())
         return Bounds(X[k], float(mean[k] - reach[k]), float((mean + reach).max()), width)
 
     def contenders(self) -> Contenders:
-        """Points told that may be the best: those of the best values, and the model's atoms."""
-        history, belief = self.model.history, self.model.belief
-        if self._known is None or self._known[0] != len(history):
-            rows = np.empty((0, self.space.width))
-            if len(history):
-                rows = np.unique(np.vstack([history.best, belief.dictionary]), axis=0)
-            with one_thread(belief.distinct):
-                mean, variance = belief.predict(rows)
-            order = np.argsort(-mean, kind="stable")
-            self._known = len(history), Contenders(rows[order], mean[order], variance[order])
+        """Points told that may be the best: those of the best values, and atoms believed to be good."""
+        if self._known is None or self._known[0] != len(self.model.history):
+            self._known = len(self.model.history), self._contenders()
         return self._known[1]
+
+    def _contenders(self) -> Contenders:
+        history, belief = self.model.history, self.model.belief
+        if not len(history):
+            return Contenders(np.empty((0, self.space.width)), np.empty(0), np.empty(0))
+        means = belief.atom_means()
+        likely = np.argsort(-means, kind="stable")[:_NEAR]
+        known = self._believed(np.vstack([history.best[:_NEAR], belief.dictionary[likely]]))
+        # No lower bound is above its mean: an atom with a mean below the best one of these has none that counts.
+        more = means > self._lower(known)
+        more[likely] = False
+        return self._believed(np.vstack([known.rows, belief.dictionary[more]])) if more.any() else known
+
+    def _believed(self, rows: Array) -> Contenders:
+        rows, belief = np.unique(rows, axis=0), self.model.belief
+        with one_thread(belief.distinct):
+            mean, variance = belief.predict(rows)
+        order = np.argsort(-mean, kind="stable")
+        return Contenders(rows[order], mean[order], variance[order])
 
     def admissible(self, params: Params) -> bool:
         """Whether the constraints allow a point."""

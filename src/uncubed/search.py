@@ -17,9 +17,6 @@ from uncubed.errors import InvalidInputError
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
 
-LEAST_GAIN = 1e-4
-"""Of an acquisition, that a step must promise: a logarithm, or in units in which values differ by about one."""
-
 
 class Worth(NamedTuple):
     """What makes an action worth trying.
@@ -69,10 +66,12 @@ class Search:
             at most four times as many is looked at whole.
         starts: points from which gradients are followed.
         steps: how far, at most.
+        gain: of the acquisition, that a step must promise: of a logarithm, or in units in which values differ by about
+            one.
     """
 
-    def __init__(self, space: Space, *, pool: int = 512, starts: int = 12, steps: int = 30) -> None:
-        self.space, self.pool, self.starts, self.steps = space, pool, starts, steps
+    def __init__(self, space: Space, *, pool: int = 512, starts: int = 12, steps: int = 30, gain: float = 1e-4) -> None:
+        self.space, self.pool, self.starts, self.steps, self.gain = space, pool, starts, steps, gain
         self._every = space.grid() if space.size is not None and space.size <= 4 * pool else None
         self._continuous = np.concatenate([np.full(d.width, d.count is None) for d in space.dimensions.values()])
 
@@ -122,18 +121,19 @@ class Search:
         with one_thread(belief.distinct):
             U = self.space.snap(held.put(self._pool(rng, near)))
             posterior = belief.predict(U)
-            start = task.best(U, self.starts, posterior)
+            start = task.starts(U, self.starts, posterior)
             if not len(start) and otherwise is not None:
                 task = task._replace(worth=otherwise)
-                start = task.best(U, self.starts, posterior)
+                start = task.starts(U, self.starts, posterior)
             if not len(start):
                 return None
-            climbed, _ = ascend(self._climb(task), start, self.steps, LEAST_GAIN)
+            scales = np.minimum(np.broadcast_to(belief.kernel.length_scale, start.shape[1:]), 1.0)
+            climbed, _ = ascend(self._climb(task), start, self.steps, self.gain, scales)
             ends = np.vstack([start, self.space.snap(held.put(climbed))])
-            best = task.best(ends, 1)
-            if not len(best):  # it was worth trying by less than rounding, or a constraint changed its mind
+            best = task.best(ends)
+            if best is None:  # it was worth trying by less than rounding, or a constraint changed its mind
                 return task.selection(start[:1])
-            return task.selection(self._step(task, best))
+            return self._step(task, best)
 
     def largest(
         self,
@@ -170,16 +170,16 @@ class Search:
 
         return climb
 
-    def _step(self, task: "_Task", u: Array) -> Array:
+    def _step(self, task: "_Task", found: Selection) -> Selection:
         """Single steps of discrete parameters, as long as they help."""
         discrete = {n: d for n, d in self.space.dimensions.items() if d.count is not None and d.count > 1}
         for _ in range(self.steps if discrete else 0):
-            around = [_stepped(u, self.space.columns[name], dimension) for name, dimension in discrete.items()]
-            better = task.best(np.vstack([u, *(task.held.put(rows) for rows in around)]), 1)
-            if not len(better) or (better == u).all():
+            around = [_stepped(found.action, self.space.columns[name], d) for name, d in discrete.items()]
+            better = task.best(np.vstack([found.action, *(task.held.put(rows) for rows in around)]))
+            if better is None or (better.action == found.action).all():
                 break
-            u = better
-        return u
+            found = better
+        return found
 
 
 class _Task(NamedTuple):
@@ -193,14 +193,12 @@ class _Task(NamedTuple):
     held: Held
     admissible: Callable[[Params], bool] | None
 
-    def best(self, U: Array, n: int, posterior: Posterior | None = None) -> Array:
+    def starts(self, U: Array, n: int, posterior: Posterior) -> Array:
         """The best rows that are worth trying and admissible, spread out, at most n; may be none."""
-        mean, variance = posterior or self.belief.predict(U)
-        scores = self.acquisition.value(mean, np.sqrt(variance), self.parameter)
-        worth = self.worth.of(mean, variance)
+        scores, worth = self._scores(posterior), self.worth.of(*posterior)
         U, scores = U[worth], scores[worth]
         while len(U):
-            rows = spread(U, scores, n) if n > 1 else np.array([int(scores.argmax())])
+            rows = spread(U, scores, n)
             allowed = np.array([self._allows(U[k]) for k in rows])
             if allowed.all() or allowed.sum() * 2 >= n:
                 chosen: Array = U[rows[allowed]]
@@ -208,20 +206,37 @@ class _Task(NamedTuple):
             U, scores = np.delete(U, rows[~allowed], axis=0), np.delete(scores, rows[~allowed])
         return U
 
+    def best(self, U: Array) -> Selection | None:
+        """The best row that is worth trying and admissible, if there is one."""
+        posterior = self.belief.predict(U)
+        scores = self._scores(posterior)
+        rows = np.flatnonzero(self.worth.of(*posterior))
+        for k in rows[np.argsort(-scores[rows], kind="stable")]:
+            if self._allows(U[k]):
+                return _selection(U[k], posterior, scores, k)
+        return None
+
+    def selection(self, rows: Array) -> Selection:
+        """A row as it is."""
+        posterior = self.belief.predict(rows)
+        return _selection(rows[0], posterior, self._scores(posterior), 0)
+
+    def _scores(self, posterior: Posterior) -> Array:
+        return self.acquisition.value(posterior.mean, np.sqrt(posterior.variance), self.parameter)
+
     def _allows(self, u: Array) -> bool:
         return self.admissible is None or self.admissible(self.space.decode(u))
 
-    def selection(self, rows: Array) -> Selection:
-        u = np.ascontiguousarray(rows.reshape(-1))
-        mean, variance = self.belief.predict(u[None, :])
-        score = self.acquisition.value(mean, np.sqrt(variance), self.parameter)
-        u.flags.writeable = False
-        return Selection(u, float(mean[0]), float(variance[0]), float(score[0]), None)
+
+def _selection(u: Array, posterior: Posterior, scores: Array, k: int) -> Selection:
+    action = u.copy()
+    action.flags.writeable = False
+    return Selection(action, float(posterior.mean[k]), float(posterior.variance[k]), float(scores[k]), None)
 
 
 def _stepped(u: Array, columns: slice, dimension: Dimension) -> Array:
     """The point with one discrete parameter changed: to any other category, or by powers of two of its step."""
-    near = dimension.near(u.reshape(-1)[columns])
-    rows = np.tile(u.reshape(-1), (len(near), 1))
+    near = dimension.near(u[columns])
+    rows = np.tile(u, (len(near), 1))
     rows[:, columns] = near
     return rows

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
 from uncubed.dimensions import Bool, Dimension, same
+from uncubed.dimensions.numbers import snapped_to
 from uncubed.errors import InvalidInputError
 
 Params = dict[str, Any]
@@ -43,6 +44,9 @@ class Space:
         self.groups = groups_of(widths)
         """The parameter that each coordinate belongs to, by its place in `dimensions`, shape (width,)."""
         self.columns = dict(zip(self.dimensions, slices_of(widths), strict=True))
+        lattices = [d.lattice for d in self.dimensions.values()]
+        self._lattice = np.repeat([1.0 if steps is None else steps for steps in lattices], widths)
+        self._otherwise = [name for name, steps in zip(self.dimensions, lattices, strict=True) if steps is None]
 
     def __repr__(self) -> str:
         return f"Space({self.parameters!r})"
@@ -81,7 +85,10 @@ class Space:
     def snap(self, U: ArrayLike) -> Array:
         """Rows of coordinates moved to the nearest points, shape (n, width)."""
         U = check.points("U", U, self.width)
-        return np.hstack([d.snap(U[:, self.columns[name]]) for name, d in self.dimensions.items()])
+        snapped = snapped_to(self._lattice, U)  # all at once where a loop over parameters would cost more
+        for name in self._otherwise:
+            snapped[:, self.columns[name]] = self.dimensions[name].snap(U[:, self.columns[name]])
+        return snapped
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         """Coordinates of random points, shape (n, width)."""

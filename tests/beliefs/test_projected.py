@@ -322,8 +322,8 @@ def test_what_it_would_keep_is_what_it_keeps() -> None:
     belief = ProjectedBelief(Matern32(1.0), 0.02, novelty=0.3)
     outcomes = set()
     for x in np.random.default_rng(5).uniform(-2, 2, (80, 1)):
-        before, kept = belief.distinct, belief.would_keep(x)
-        assert belief.would_keep(x) == kept
+        before, kept = belief.distinct, belief.foresee(x).kept
+        assert belief.foresee(x).kept == kept
         belief.update(x, 1.0)
         assert (belief.distinct > before) == kept
         outcomes.add(kept)
@@ -332,11 +332,11 @@ def test_what_it_would_keep_is_what_it_keeps() -> None:
 
 def test_to_ask_what_it_would_keep_changes_nothing() -> None:
     empty = ProjectedBelief(Matern52(1.0))
-    assert empty.would_keep([0.0, 1.0])
+    assert empty.foresee([0.0, 1.0]).kept
     assert empty.dimension is None
     belief = trained()
     before = belief.state()
-    belief.would_keep(ACTIONS[0] + 0.1)
+    belief.foresee(ACTIONS[0] + 0.1)
     assert belief.state() == before
 
 
@@ -353,7 +353,7 @@ def test_a_wrong_noise_of_a_value_raises_and_changes_nothing(bad: Any) -> None:
 @pytest.mark.parametrize("bad", [[0.0], [[0.0, 1.0]], [np.nan, 0.0]], ids=repr)
 def test_a_wrong_action_that_it_might_keep_raises(bad: Any) -> None:
     with pytest.raises(InvalidInputError, match="x" + EXPECTED_GOT):
-        trained().would_keep(bad)
+        trained().foresee(bad)
 
 
 @pytest.mark.parametrize("row", [0, 3, -1])
@@ -447,3 +447,18 @@ def test_atoms_in_a_clump_do_not_spoil_each_other(seed: int) -> None:
     mean, variance = belief.predict(belief.dictionary)
     error = np.abs(mean - ((belief.dictionary - centre) ** 2).sum(axis=1))
     assert error.max() < 0.1 * np.sqrt(variance).max()
+
+
+@pytest.mark.parametrize("told", [0, 40])
+def test_what_is_foreseen_is_what_is_predicted(told: int) -> None:
+    rng = np.random.default_rng(3)
+    belief = ProjectedBelief(Matern52(0.5, 2.0), 0.05)
+    for x in rng.random((told, 2)):
+        belief.update(x, float(x.sum()))
+    for x in rng.random((10, 2)):
+        assert belief.foresee(x).variance == pytest.approx(float(belief.predict(x[None, :]).variance[0]), rel=1e-9)
+
+
+def test_the_means_of_atoms_are_those_predicted() -> None:
+    belief = trained()
+    np.testing.assert_allclose(belief.atom_means(), belief.predict(belief.dictionary).mean, rtol=1e-10, atol=1e-12)

@@ -172,14 +172,14 @@ class Belief(ABC):
         clean = check.points("X", X, self.dimension)
         self.kernel.check_dimension(clean.shape[1])
         D = self._atoms(clean)
-        r2 = self.kernel.squared_distance(clean, D)
-        K = self.kernel.at(r2.copy()).T
+        values, slope = self.kernel.at_with_slope(self.kernel.squared_distance(clean, D))
+        K = values.T
         V = self._whiten(K)
         CV = self._shrink(V)
         variance = np.maximum(self.kernel.diagonal(clean) - np.einsum("ij,ij->j", V, CV), 0.0)
         coefficients = self._coefficients()
         mean_gradient, explained = self.kernel.contracted_gradient(
-            clean, D, coefficients, self._unwhiten(CV).T, squared_distance=r2
+            clean, D, coefficients, self._unwhiten(CV).T, slope=slope
         )
         return PosteriorGradient(coefficients @ K, variance, mean_gradient, -2.0 * explained)
 

@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
@@ -20,7 +20,7 @@ DEFAULT_NOVELTY = 0.02
 LEAST_NOVELTY = 2e-12  # as a fraction of the prior variance: below it an atom is a duplicate up to rounding
 _LOST = 1e-15  # of the square of a weight: what rounding takes from a novelty, at most
 _ROUNDED = 1e-8  # novelty, as a fraction of the prior variance, below which rounding counts
-_MANY = 8  # points predicted at once from which one product less is worth a factor, which the next ones share
+_MANY = 4  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
 _TOGETHER = 64  # values taken in at once, at most
 _BLOCK = 2**15  # covariances computed at once: arrays that stay in the cache are several times faster
@@ -129,12 +129,18 @@ class ProjectedBelief(Belief):
         with one_thread(self.distinct if max_model_order is None else max_model_order):
             self._take_in_turn(X, y, noise, max_model_order)
 
-    def would_keep(self, x: ArrayLike) -> bool:
-        """Whether an update at x would make it an atom; nothing changes."""
+    def foresee(self, x: ArrayLike) -> "Foreseen":
+        """What an update at x would mean; nothing changes."""
         clean = check.array("x", x, ndim=1)
         clean = check.point("x", clean, self.dimension or clean.size)
         self.kernel.check_dimension(clean.size)
-        return self._project(self._column(clean)).new
+        projection = self._project(self._column(clean))
+        return Foreseen(projection.new, projection.novelty + max(float(projection.z @ projection.Pz), 0.0))
+
+    def atom_means(self) -> Array:
+        """Posterior means at the atoms, shape (distinct,)."""
+        means: Array = self._factor.lower @ self._mean
+        return means
 
     def predict(self, X: ArrayLike) -> Posterior:
         clean = check.points("X", X, self.dimension)
@@ -278,18 +284,60 @@ class ProjectedBelief(Belief):
         self._count_update()
 
     def _take_in_turn(self, X: Array, y: Array, noise: Array, max_model_order: int | None) -> None:
-        done, block = 0, 1
+        done, block, atoms = 0, 2, True
         while done < len(X):
-            full = max_model_order is not None and self.distinct >= max_model_order
-            together = slice(done, done + block)
-            taken = self._absorb_block(X[together], y[together], noise[together], full=full) if block > 1 else 0
+            room = math.inf if max_model_order is None else max_model_order - self.distinct
+            together = slice(done, done + int(min(block, room)) if atoms and room > 0 else done + block)
+            part = X[together], y[together], noise[together]
+            taken = 0
+            if self.surface is None:
+                taken = self._keep_block(*part) if atoms and room > 0 else self._absorb_block(*part, full=room <= 0)
             done += taken
-            block = min(2 * block, _TOGETHER) if taken == block else 1
+            block = min(2 * block, _TOGETHER) if taken == len(part[0]) else 2
             if taken == 0:
                 before = self.distinct
-                (self.absorb if full else self.update)(X[done], float(y[done]), noise_variance=float(noise[done]))
-                done += 1
-                block = 2 if self.distinct == before and self.surface is None else 1
+                (self.absorb if room <= 0 else self.update)(X[done], float(y[done]), noise_variance=float(noise[done]))
+                done, atoms = done + 1, self.distinct > before
+
+    def _keep_block(self, X: Array, y: Array, noise: Array) -> int:
+        """Take in the rows before the first that would be no atom, or hardly one; how many that is.
+
+        While all are atoms, the factors of what is left of their covariance hold what each leaves: without noise its
+        novelty, with it what is unknown of it.
+        """
+        v, M = self.kernel.variance, self.distinct
+        Z = self._factor.whiten(self.kernel(self._atoms(X), X))
+        PZ = self._covariance @ Z
+        left = self.kernel(X, X) - Z.T @ Z
+        L, failed = dpotrf(left, lower=1)
+        known, failed_too = dpotrf(left + Z.T @ PZ + np.diag(noise), lower=1)
+        if failed or failed_too:
+            return 0
+        rows = np.hstack([Z.T, L])
+        inverse = dtrtri(L, lower=1)[0]
+        inverse_rows = np.hstack([-inverse @ (Z.T @ self._factor.inverse), inverse])
+        pivots = np.diagonal(L)
+        unknown = np.diagonal(known) ** 2 - noise - pivots**2
+        lost = _LOST * v * (pivots**2 * np.einsum("ij,ij->i", inverse_rows, inverse_rows) - 1.0)
+        new = pivots**2 > np.maximum(np.maximum(self.novelty * unknown, 2.0 * lost), _ROUNDED * v)
+        n = len(X) if new.all() else int(new.argmin())
+        if n > 0:
+            self._factor.extend(rows[:n, : M + n], inverse_rows[:n, : M + n])
+            self._border(X[:n])
+            below = L[:n, :n].T
+            self._assimilate(
+                np.vstack([Z[:, :n], below]), np.vstack([PZ[:, :n], below]), y[:n], noise[:n], known[:n, :n]
+            )
+        return n
+
+    def _border(self, X: Array) -> None:
+        """Coordinates of new atoms: a priori independent of the others, and nothing is known of them yet."""
+        self._fit_dimension(X.shape[1])
+        for row, x in enumerate(X, start=self.distinct - len(X)):
+            self._append_point(row, x)
+        self._precision, self._covariance = _bordered(self._precision, len(X)), _bordered(self._covariance, len(X))
+        nothing = np.zeros(len(X))
+        self._vector, self._mean = np.append(self._vector, nothing), np.append(self._mean, nothing)
 
     def _absorb_block(self, X: Array, y: Array, noise: Array, *, full: bool) -> int:
         """Take in the rows before the first that would be an atom; how many that is.
@@ -334,10 +382,7 @@ class ProjectedBelief(Belief):
 
     def _add_atom(self, x: Array, k: Array, z: Array, Pz: Array) -> tuple[Array, Array]:
         self._factor.append(k, self.kernel.variance)
-        self._append_point(self.distinct - 1, x)
-        # The new coordinate is a priori independent of the old ones, and nothing is known of it yet.
-        self._precision, self._covariance = _bordered(self._precision), _bordered(self._covariance)
-        self._vector, self._mean = np.append(self._vector, 0.0), np.append(self._mean, 0.0)
+        self._border(x[None, :])
         pivot = self._factor.lower[-1, -1]
         return np.append(z, pivot), np.append(Pz, pivot)
 
@@ -378,6 +423,13 @@ def _on_both_sides(removal: Removal, A: Array) -> Array:
     return result
 
 
+class Foreseen(NamedTuple):
+    """Whether an action would be an atom, and its posterior variance."""
+
+    kept: bool
+    variance: float
+
+
 class _Projection(NamedTuple):
     """An action seen through the atoms: k = k_D(x), z, Λ⁻¹z, the novelty, and whether that makes it an atom."""
 
@@ -388,9 +440,9 @@ class _Projection(NamedTuple):
     new: bool
 
 
-def _bordered(matrix: Array) -> Array:
+def _bordered(matrix: Array, more: int) -> Array:
     n = len(matrix)
-    larger = np.eye(n + 1)
+    larger = np.eye(n + more)
     larger[:n, :n] = matrix
     return larger
 

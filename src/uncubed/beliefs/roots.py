@@ -5,8 +5,11 @@ from typing import final
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf
 
 from uncubed._typing import Array
+
+_FEW = 16  # columns below which half the work costs more than all of it
 
 
 @final
@@ -34,16 +37,19 @@ class Roots:
     @cached_property
     def basis(self) -> Array | None:
         """G, shape (M, M); None where so little is known that rounding makes C indefinite."""
-        C = np.eye(len(self._P)) - self._P
-        try:
-            backwards = np.linalg.cholesky(C[::-1, ::-1])
-        except np.linalg.LinAlgError:
+        C = np.negative(self._P[::-1, ::-1])  # backwards, as all that follows until it is turned round
+        C.flat[:: len(C) + 1] += 1.0
+        backwards, info = dpotrf(C.T, lower=1, clean=0, overwrite_a=1)
+        if info != 0:
             return None
-        G: Array = backwards[::-1, ::-1].T @ self._W
+        transposed = np.asfortranarray(backwards[::-1, ::-1])  # Fᵀ
+        G: Array = dtrmm(1.0, transposed, self._W.T, side=1).T
         return G
 
 
 def lower_product(G: Array, K: Array) -> Array:
     """G K for a lower triangular G."""
+    if K.shape[1] < _FEW:
+        return G @ K
     product: Array = dtrmm(1.0, G.T, K.T, side=1).T
     return product

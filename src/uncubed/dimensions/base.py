@@ -21,6 +21,11 @@ class Dimension(ABC):
     def count(self) -> int | None:
         """How many values it has; None if it is continuous."""
 
+    @property
+    def lattice(self) -> float | None:
+        """Steps from 0 to 1 to the nearest of which `snap` moves a coordinate; None if it does otherwise."""
+        return None
+
     @abstractmethod
     def encode(self, name: str, value: Any) -> Array:
         """The coordinates of a value, shape (width,).

@@ -22,6 +22,12 @@ CLOSEST = 2.0**-50
 """Least distance of the places of two whole numbers, for both to be exact."""
 
 
+def snapped_to(steps: float | Array, U: Array) -> Array:
+    """Coordinates moved to a lattice of so many steps from 0 to 1."""
+    snapped: Array = np.round(np.clip(U, 0.0, 1.0) * steps) / steps
+    return snapped + 0.0  # no -0
+
+
 @final
 @dataclass(frozen=True)
 class Float(Dimension):
@@ -66,6 +72,10 @@ class Float(Dimension):
             return self._multiples.indices.count
         return None if self.low < self.high else 1
 
+    @property
+    def lattice(self) -> float | None:
+        return self._steps if self.count is None else None
+
     def encode(self, name: str, value: Any) -> Array:
         number = _finite(name, value)
         if self._multiples is not None:
@@ -78,7 +88,7 @@ class Float(Dimension):
     def decode(self, u: Array) -> float:
         if self._multiples is not None:
             return self._multiples.value(self._multiples.indices.decode(u))
-        place = float(self.snap(np.array([u]))[0, 0])
+        place = 0.0 if self.count == 1 else round(min(max(float(u[0]), 0.0), 1.0) * self._steps) / self._steps
         if place in (0.0, 1.0):
             return self.high if place else self.low
         low, high = self._ends
@@ -95,8 +105,7 @@ class Float(Dimension):
             return self._multiples.indices.snap(U)
         if self.count == 1:
             return np.zeros(U.shape)
-        snapped: Array = np.round(np.clip(U, 0.0, 1.0) * self._steps) / self._steps
-        return snapped + 0.0  # no -0
+        return snapped_to(self._steps, U)
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         return self.snap(rng.random((n, 1))) if self._multiples is None else self._multiples.indices.sample(rng, n)
