@@ -86,19 +86,20 @@ def test_the_best_are_the_actions_of_the_largest_values_of_equals_the_first(n: i
 
 
 def test_values_that_came_again_as_before_say_that_they_will() -> None:
-    history = written(PLACES[[0, 1, 0]], np.array([1.0, 2.0, 1.0]))
-    assert [history.repeats_itself(place) for place in PLACES[:3]] == [True, False, False]
-    history.add(PLACES[1], 2.0)
-    history.add(PLACES[2], 3.0)
-    assert [history.repeats_itself(place) for place in PLACES] == [True, True, True, False]
-    history.add(PLACES[2], 4.0)  # there is noise after all, if not everywhere
-    history.add(PLACES[3], 0.0)
-    assert [history.repeats_itself(place) for place in PLACES] == [True, True, False, False]
+    history = written(PLACES[[0, 1, 0, 1, 2]], np.array([1.0, 2.0, 1.0, 2.0, 3.0]))
+    assert not history.repeats_itself
+    history.add(PLACES[0], 1.0)
+    assert history.repeats_itself
+    history.add(PLACES[2], 4.0)
+    assert not history.repeats_itself
 
 
 def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:
-    history = written(PLACES[[0, 1]], np.array([1.0, 2.0]))
-    for place in (PLACES[0], PLACES[1]):
+    history = written(PLACES[[0, 1, 2]], np.array([1.0, 2.0, 0.5]))
+    for place in PLACES[:3]:
         history.add(place, 0.5, imputed=True)
-    history.add(PLACES[2], 1.0)
-    assert not any(history.repeats_itself(place) for place in PLACES)
+    for _ in range(3):
+        history.add(PLACES[3], 1.0)
+    assert not history.repeats_itself
+    history.add(PLACES[3], 1.0)
+    assert history.repeats_itself

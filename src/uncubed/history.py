@@ -13,7 +13,8 @@ from uncubed.observations import Observations
 CONTENDERS = 64
 """Largest values whose actions are at hand, however long the history is."""
 
-_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0)
+ENOUGH = 3
+"""Values that came again as before, from which on they are taken to be exact; of few outcomes two may agree."""
 
 
 @final
@@ -104,10 +105,10 @@ class History:
         self._imputed += imputed
         self._merge(action, value, noise, imputed=imputed)
 
-    def repeats_itself(self, action: Array) -> bool:
-        """Whether to look there again would show the same: it did before, or did twice elsewhere and never else."""
-        count, _, scatter, _, _ = self._rows.get(action.tobytes(), _NOTHING)
-        return (count > 1.0 and scatter == 0.0) or (count > 0.0 and self._same > 1 and self._other == 0)
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether to look again shows the same: it did some times, and never otherwise."""
+        return self._same >= ENOUGH and self._other == 0
 
     @property
     def best(self) -> Array:
@@ -148,7 +149,7 @@ class History:
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
     def _merge(self, action: Array, value: float, noise: float, *, imputed: bool) -> None:
-        row = self._rows.setdefault(action.tobytes(), list(_NOTHING))
+        row = self._rows.setdefault(action.tobytes(), [0.0, 0.0, 0.0, 0.0, 0.0])
         if noise > 0.0:
             row[3] += 1.0 / noise
             row[4] += (value - row[4]) / (noise * row[3])

@@ -413,7 +413,7 @@ class Optimizer:
         """Whether a point is being tried, or was and nothing is to be learned; noisy ones may be worth another look."""
         if self._book.is_awaited(found.action):
             return True
-        exact = self._proposer.is_known(found) or self._model.history.repeats_itself(found.action)
+        exact = self._proposer.is_known(found) or self._model.history.repeats_itself
         return exact and self._book.was_tried(found.action)
 
     def _expecting(self) -> Belief:
