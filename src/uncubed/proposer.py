@@ -126,11 +126,7 @@ class Proposer:
         if found is None:
             raise InvalidInputError("constraints: expected a point that satisfies them, got none in a whole search")
         if worth.of(np.array(found.mean), np.array(found.variance)):
-
-            def find(worth: Worth) -> Selection | None:
-                return self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None)
-
-            chosen = self._instead(found, worth, find, repeats)
+            chosen = self._instead(found, worth, self._finder(round, belief, held, rng), repeats)
             if chosen is not None:
                 return chosen
         return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
@@ -141,13 +137,9 @@ class Proposer:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held, worth = self.hold({}), self.worth(round)
         for search in dict.fromkeys((self._search, self._survey)):
-
-            def find(worth: Worth, search: Any = search) -> Selection | None:
-                return self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
-
             found = self._find(round, belief, held, rng, worth=worth, otherwise=None, search=search)
             if found is not None:
-                found = self._instead(found, worth, find, repeats)
+                found = self._instead(found, worth, self._finder(round, belief, held, rng, search), repeats)
             if found is not None:
                 return found
         return None
@@ -290,6 +282,12 @@ class Proposer:
             admissible=self._admissible,
         )
         return found
+
+    def _finder(
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, search: Any = None
+    ) -> Callable[[Worth], Selection | None]:
+        """What finds the best that is worth it, for one worth after the other, each time from the same generator."""
+        return lambda worth: self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
 
     def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
         options = {"near": self.contenders().rows[:_NEAR], "held": held, "admissible": self._admissible}
