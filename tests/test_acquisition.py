@@ -357,3 +357,10 @@ def test_matern12_on_a_finite_set_is_as_any_kernel() -> None:
     bandit = uc.Bandit(uc.Finite([[0.0], [1.0]]), uc.ExactBelief(uc.Matern12()))
     bandit.run([0.0, 1.0], 5)
     assert bandit.certificate().gap > 0.0
+
+
+@pytest.mark.parametrize("z", [-1e3, -25.0, -2.0, 0.5])
+def test_one_number_is_as_an_array_of_one(z: float) -> None:
+    by_number = uc.ExpectedImprovement().partials(np.array(z), np.array(1.0), 0.0)
+    by_array = uc.ExpectedImprovement().partials(np.array([z]), np.array([1.0]), 0.0)
+    assert [float(one) for one in by_number] == [float(one[0]) for one in by_array]

@@ -160,3 +160,14 @@ def test_who_keeps_all_is_never_done_but_by_limits() -> None:
         opt.tell(suggestion, float(suggestion.params["n"]))
     assert reasons == {None}
     assert opt.done == "60 evaluations were made"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tolerance_that_the_certificate_reaches_ends_it(seed: int) -> None:
+    opt, rng = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=seed), np.random.default_rng(seed)
+    for _ in range(25):
+        suggestion = opt.ask()
+        opt.tell(suggestion, math.sin(5.0 * suggestion.params["x"]) + 0.3 * float(rng.standard_normal()))
+    opt.tolerance = 1.001 * opt.certificate().gap
+    assert opt.done is not None
+    assert opt.done.startswith("the certified gap")

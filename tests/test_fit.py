@@ -532,3 +532,15 @@ def test_many_exact_values_of_a_smooth_function_are_fitted(kind: type[Kernel]) -
     assert math.isfinite(found.log_posterior)
     assert found.noise_variance < 1e-4
     assert_inside(found, 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_does_not_end_on_a_plateau_on_its_way_to_the_noise(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, centres, weights = rng.random((200, 6)), rng.random((4, 6)), rng.standard_normal(4)
+    squares = np.square(X[:, None, :] - centres).sum(axis=2)
+    y = standardised(standardised(np.exp(-3.0 * squares) @ weights) + rng.standard_normal(200))
+    data = Observations(X, y, np.ones(200), NONE)
+    start = Matern52([0.75] * 6)
+    found, from_truth = (fit(start, noise, data, starts=0) for noise in (0.01, 0.5))
+    assert found.log_posterior > from_truth.log_posterior - 0.5

@@ -98,6 +98,7 @@ def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:
     history = written(PLACES[[0, 1, 2]], np.array([1.0, 2.0, 0.5]))
     for place in PLACES[:3]:
         history.add(place, 0.5, imputed=True)
+        history.add(place, 0.5)
     for _ in range(3):
         history.add(PLACES[3], 1.0)
     assert not history.repeats_itself

@@ -21,7 +21,7 @@ class Improvement(NamedTuple):
 
 
 def improvement(z: Array) -> Improvement:
-    """All three, finite for every finite z; both forms are computed everywhere, as few points cost least so."""
+    """All three, finite for |z| up to 1e150; both forms are computed everywhere, as few points cost least so."""
     near, up = z > -1.0, np.maximum(z, -1.0)
     density, distribution = np.exp(_log_density(up)), ndtr(up)
     tau = up * distribution + density
@@ -34,7 +34,7 @@ def improvement(z: Array) -> Improvement:
 
 
 def log_tau(z: Array) -> Array:
-    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for every finite z; each form where it is needed."""
+    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for |z| up to 1e150; each form where it is needed."""
     z = np.asarray(z, float)
     result = np.empty_like(z)
     near = z > -1.0
@@ -49,10 +49,11 @@ def _tail_ratio(z: Array) -> Array:
     down = np.minimum(z, -1.0)
     ratio: Array = 1.0 + down * _mills(down)
     far = z <= _FAR_TAIL
-    if far.any():
-        u = 1.0 / z[far] ** 2
-        ratio[far] = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0)))))
-    return ratio
+    if not far.any():
+        return ratio
+    u = 1.0 / np.where(far, z, _FAR_TAIL) ** 2
+    series = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0)))))
+    return np.where(far, series, ratio)
 
 
 def _mills(z: Array) -> Array:

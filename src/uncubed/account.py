@@ -86,7 +86,7 @@ class Account:
 
     def milestone(self, rng: np.random.Generator) -> Milestone:
         """How far it is now, up to the search."""
-        sign, bounds = self._book.sign, self._proposer.bounds(rng, whole=False)
+        sign, bounds = self._book.sign, self._proposer.glance(rng)
         ends = sign * self._model.scaling.unscaled(np.array([bounds.lower, bounds.upper]))
         return Milestone(self._book.evaluations, self.best().mean, *sorted(ends.tolist()))
 

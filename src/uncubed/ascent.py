@@ -45,7 +45,7 @@ def ascend(
         trial = np.minimum(np.maximum(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0), 1.0)
         move = trial - U
         gain = _dot(move, g)
-        moving = (gain > least) & (np.abs(move).max(axis=1) >= _STILL)
+        moving = (hills.promise(gain) > least) & (np.abs(move).max(axis=1) >= _STILL)
         if not (moving if step < _TRIED else moving & (f + _HOPE * gain >= f.max())).any():
             break
         rows = np.flatnonzero(moving)  # also those without hope: they may see another slope
@@ -67,7 +67,11 @@ class _Hills:
         self._metric = scales**2
         self._unit = np.diag(self._metric)
         self._H = (first / np.maximum(np.abs(g * scales).max(axis=1), _TINY))[:, None, None] * self._unit
-        self._unmoved = np.ones(len(g), bool)
+        self._unmoved, self._first = np.ones(len(g), bool), first
+
+    def promise(self, gain: Array) -> Array:
+        """What a move's gain stands for: a first move only shows how the slope changes, and may be gone on with."""
+        return np.where(self._unmoved, gain / self._first, gain)
 
     def summit(self, g: Array) -> Array:
         """How far it is to the top, shape (n, d); along no coordinate without slope."""

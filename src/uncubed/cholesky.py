@@ -209,7 +209,7 @@ class CholeskyFactor:
         W[:] = one.solve(W)
 
     def whiten_precisely(self, column: Array) -> Array:
-        """L⁻¹ of one column, shape (M,), as `append` computes it."""
+        """L⁻¹ of one column, shape (M,), or of some, shape (M, n), as `append` computes it."""
         # One step of refinement: the explicit inverse alone would lose digits that the factor itself keeps.
         row = self.inverse @ column
         refined: Array = row + self.inverse @ (column - self.lower @ row)

@@ -182,7 +182,7 @@ class _Problem:
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(self.least, self.largest),
-            options={"maxiter": 60, "ftol": 1e-4, "gtol": 0.1},
+            options={"maxiter": 60, "ftol": 1e-5, "gtol": 0.1},
         )
         bent = self.bent(result.x)
         return Fit(*self.at(result.x), -float(result.fun), bool(result.success), Bend() if bent is None else bent.bend)

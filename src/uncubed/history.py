@@ -45,6 +45,7 @@ class History:
         self._real: NDArray[np.intp] = np.empty(0, np.intp)
         self._length = self._imputed = 0
         self._same = self._other = 0  # values that came again: as before, and not
+        self._failed: set[bytes] = set()  # actions with a value that was made up
 
     def __len__(self) -> int:
         return self._length
@@ -149,14 +150,17 @@ class History:
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
     def _merge(self, action: Array, value: float, noise: float, *, imputed: bool) -> None:
-        row = self._rows.setdefault(action.tobytes(), [0.0, 0.0, 0.0, 0.0, 0.0])
+        key = action.tobytes()
+        row = self._rows.setdefault(key, [0.0, 0.0, 0.0, 0.0, 0.0])
+        if imputed:
+            self._failed.add(key)
         if noise > 0.0:
             row[3] += 1.0 / noise
             row[4] += (value - row[4]) / (noise * row[3])
             return
         row[0] += 1.0
         change = value - row[1]
-        if row[0] > 1.0 and not imputed:
+        if row[0] > 1.0 and key not in self._failed:
             self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
         row[1] += change / row[0]
         row[2] += change * (value - row[1])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -34,6 +35,7 @@ from uncubed.threads import one_thread
 
 _POOLS = 16  # in which a point that constraints allow is looked for
 _NEAR = 32  # of the best points told, around which is searched
+_BOUND = UpperConfidenceBound()
 _OF_INCUMBENT = (ExpectedImprovement, MostProbableImprovement, ProbabilityOfImprovement)
 
 
@@ -207,20 +209,23 @@ class Proposer:
 
         Args:
             rng: of the search.
-            whole: whether both are looked for hard, over all rows of a table; else the upper one is looked for as what
-                to try next is, and the lower one among what was told.
+            whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
         """
+        search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
+        top = search(_BOUND, self.width(), self.model.belief, rng, **self._around())
+        # A lower bound is an upper bound of negative width.
+        low = self._survey.maximise(_BOUND, -self.width(), self.model.belief, rng, worth=Worth(), **self._around())
+        return self._bounds(top, low)
+
+    def glance(self, rng: np.random.Generator) -> Bounds:
+        """The same as far as is seen at once: the upper bound by a quick search, the lower one among what was told."""
+        top = self._search.maximise(_BOUND, self.width(), self.model.belief, rng, worth=Worth(), **self._around())
+        return self._bounds(top)
+
+    def _bounds(self, *found: Selection | None) -> Bounds:
         belief, width = self.model.belief, self.width()
-        bound = UpperConfidenceBound()
-        known = self.contenders()
-        options = {"near": known.rows[:_NEAR], "admissible": self._admissible}
-        if whole:
-            top = self._survey.largest(bound, width, belief, rng, **options)
-            # A lower bound is an upper bound of negative width.
-            low = self._survey.maximise(bound, -width, belief, rng, worth=Worth(), **options)
-        else:
-            top, low = self._search.maximise(bound, width, belief, rng, worth=Worth(), **options), None
-        X = np.vstack([known.rows, belief.dictionary, *(found.action for found in (top, low) if found is not None)])
+        atoms = belief.dictionary.reshape(-1, self.space.width)  # of an empty belief too
+        X = np.vstack([self.contenders().rows, atoms, *(one.action for one in found if one is not None)])
         mean, variance = belief.predict(X)
         reach = width * np.sqrt(variance)
         k = int((mean - reach).argmax())
@@ -238,7 +243,7 @@ class Proposer:
             return Contenders(np.empty((0, self.space.width)), np.empty(0), np.empty(0))
         means = belief.atom_means()
         likely = np.argsort(-means, kind="stable")[:_NEAR]
-        known = self._believed(np.vstack([history.best[:_NEAR], belief.dictionary[likely]]))
+        known = self._believed(np.vstack([history.best, belief.dictionary[likely]]))
         # No lower bound is above its mean: an atom with a mean below the best one of these has none that counts.
         more = means > self._lower(known)
         more[likely] = False
@@ -275,11 +280,10 @@ class Proposer:
             self._parameter(round, belief, rng),
             belief,
             rng,
-            near=self.contenders().rows[:_NEAR],
             worth=worth,
             otherwise=otherwise,
             held=held,
-            admissible=self._admissible,
+            **self._around(),
         )
         return found
 
@@ -290,9 +294,14 @@ class Proposer:
         return lambda worth: self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
 
     def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
-        options = {"near": self.contenders().rows[:_NEAR], "held": held, "admissible": self._admissible}
-        found: Selection | None = self._search.maximise(PureExploration(), 0.0, belief, rng, worth=Worth(), **options)
+        found: Selection | None = self._search.maximise(
+            PureExploration(), 0.0, belief, rng, worth=Worth(), held=held, **self._around()
+        )
         return found
+
+    def _around(self) -> dict[str, Any]:
+        """Where a search looks closer, and what it may find."""
+        return {"near": self.contenders().rows[:_NEAR], "admissible": self._admissible}
 
     def _parameter(self, round: int, belief: Belief, rng: np.random.Generator) -> float:
         if not isinstance(self.acquisition, _OF_INCUMBENT):

@@ -462,3 +462,29 @@ def test_what_is_foreseen_is_what_is_predicted(told: int) -> None:
 def test_the_means_of_atoms_are_those_predicted() -> None:
     belief = trained()
     np.testing.assert_allclose(belief.atom_means(), belief.predict(belief.dictionary).mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_values_told_together_in_a_row_are_known_as_exactly(seed: int) -> None:
+    along = np.sort(np.random.default_rng(seed).random(200))
+    X = np.column_stack([along, along])
+    y = np.sin(5.0 * X.sum(axis=1))
+    belief = ProjectedBelief(Matern52([1.0, 1.0]), 1e-11)
+    belief.update_many(X, y, np.full(200, 1e-11))
+    assert np.abs(belief.predict(X).mean - y).max() < 3e-4
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_many_values_of_a_wrong_dimension_leave_an_empty_belief_as_it_was(columns: int) -> None:
+    belief = ProjectedBelief(Matern52([1.0, 1.0, 1.0]))
+    with pytest.raises(InvalidInputError, match="length_scale" + EXPECTED_GOT):
+        belief.update_many(np.zeros((2, columns)), [1.0, 2.0], [0.1, 0.1])
+    assert belief.distinct == 0
+    belief.update([0.0, 0.5, 1.0], 1.0)
+    assert belief.distinct == 1
+
+
+def test_a_belief_that_may_have_no_atoms_absorbs_all() -> None:
+    belief = ProjectedBelief(Matern52(1.0))
+    belief.update_many(ACTIONS, np.ones(len(ACTIONS)), np.full(len(ACTIONS), 0.1), max_model_order=0)
+    assert (belief.distinct, belief.absorbed) == (0, len(ACTIONS))

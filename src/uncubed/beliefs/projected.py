@@ -126,6 +126,8 @@ class ProjectedBelief(Belief):
         y = check.point("values", values, len(X))
         noise = check.point("noise_variances", noise_variances, len(X))
         check.positive("noise_variances", float(noise.min(initial=1.0)))
+        if len(X):
+            self._fit_dimension(X.shape[1])
         with one_thread(self.distinct if max_model_order is None else max_model_order):
             self._take_in_turn(X, y, noise, max_model_order)
 
@@ -306,7 +308,7 @@ class ProjectedBelief(Belief):
         novelty, with it what is unknown of it.
         """
         v, M = self.kernel.variance, self.distinct
-        Z = self._factor.whiten(self.kernel(self._atoms(X), X))
+        Z = self._factor.whiten_precisely(self.kernel(self._atoms(X), X))  # as these become rows of the factor
         PZ = self._covariance @ Z
         left = self.kernel(X, X) - Z.T @ Z
         L, failed = dpotrf(left, lower=1)
@@ -332,7 +334,6 @@ class ProjectedBelief(Belief):
 
     def _border(self, X: Array) -> None:
         """Coordinates of new atoms: a priori independent of the others, and nothing is known of them yet."""
-        self._fit_dimension(X.shape[1])
         for row, x in enumerate(X, start=self.distinct - len(X)):
             self._append_point(row, x)
         self._precision, self._covariance = _bordered(self._precision, len(X)), _bordered(self._covariance, len(X))
