@@ -35,7 +35,7 @@ def branin(folder: Path, params: dict[str, Any]) -> float:
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as client,
     ):
         executor = client.get_executor(pure=False)  # two evaluations of one point are two

@@ -20,11 +20,11 @@ SPACE = {"x": uc.Float(-2.0, 2.0), "y": uc.Float(-2.0, 2.0)}
 WORKERS = 3
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+@pytest.fixture
+def cluster() -> Iterator[Any]:  # one for each test: not every worker that was killed comes back on a busy machine
     critical = 50  # deaths of workers are meant
     with distributed.LocalCluster(
-        n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=critical
+        n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=critical
     ) as cluster:
         yield cluster
 
@@ -32,7 +32,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture
 def client(cluster: Any) -> Iterator[Any]:
     with distributed.Client(cluster) as client:
-        client.wait_for_workers(WORKERS)
+        client.wait_for_workers(WORKERS, timeout=120)
         yield client
 
 
