@@ -175,7 +175,7 @@ class _Problem:
         return self.kernel.with_theta(np.append(scales, theta[self.scales])), math.exp(theta[self.scales + 1])
 
     def ascend(self, start: Array) -> Fit:
-        """The maximum above a start, to as many digits as a log posterior is worth."""
+        """The maximum above a start, to as many digits as a log posterior is worth: with fewer, plateaus end it."""
         result = minimize(
             self.loss,
             start,

@@ -289,11 +289,12 @@ class ProjectedBelief(Belief):
         done, block, atoms = 0, 2, True
         while done < len(X):
             room = math.inf if max_model_order is None else max_model_order - self.distinct
-            together = slice(done, done + int(min(block, room)) if atoms and room > 0 else done + block)
+            keeps = atoms and room > 0  # as the last one was an atom, these may be
+            together = slice(done, done + (int(min(block, room)) if keeps else block))
             part = X[together], y[together], noise[together]
             taken = 0
             if self.surface is None:
-                taken = self._keep_block(*part) if atoms and room > 0 else self._absorb_block(*part, full=room <= 0)
+                taken = self._keep_block(*part) if keeps else self._absorb_block(*part, full=room <= 0)
             done += taken
             block = min(2 * block, _TOGETHER) if taken == len(part[0]) else 2
             if taken == 0:
