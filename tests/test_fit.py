@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.stats import multivariate_normal
 
 import uncubed.fit
@@ -15,7 +15,7 @@ from uncubed._typing import Array
 from uncubed.beliefs import ExactBelief
 from uncubed.bend import STRAIGHT, bend
 from uncubed.errors import NotPositiveDefiniteError
-from uncubed.fit import Fit, Likelihood, LogNormal, Priors, fit
+from uncubed.fit import NAT, STEPS, Fit, Likelihood, LogNormal, Priors, fit
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
 from uncubed.observations import Observations
 
@@ -428,10 +428,11 @@ def starting_points(
     begun: list[Array] = []
 
     def recorded(loss: Any, start: Array, **options: Any) -> Any:
-        begun.append(start)
+        begun.append(unit * start)
         return minimize(loss, start, **options)
 
     X, y = problem(14)
+    unit = np.sqrt(2.0 / len(y))
     with monkeypatch.context() as patch:
         patch.setattr(uncubed.fit, "minimize", recorded)
         fit(kernel, noise_variance, merged(X, y), **given)
@@ -459,6 +460,36 @@ def test_a_start_outside_the_bounds_is_moved_inside(monkeypatch: pytest.MonkeyPa
     begun = starting_points(monkeypatch, Matern52([1e-6, 1e6, 1.0], 1e9), 1e-30, starts=0)
     least, largest = log_bounds(Priors(), 3, 3)
     np.testing.assert_allclose(begun, [[least[0], largest[1], 0.0, largest[3], least[4]]], atol=1e-12)
+
+
+# How far an ascent goes
+
+
+def losses(patience: int) -> list[float]:
+    """At the steps of an ascent."""
+    X, y = problem(15)
+    seen: list[float] = []
+
+    class Recorded(uncubed.fit._Patience):
+        def __call__(self, intermediate_result: OptimizeResult) -> None:
+            seen.append(intermediate_result.fun)
+            super().__call__(intermediate_result)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uncubed.fit, "_Patience", Recorded)
+        found = fit(Matern52([5.0] * 3), 1e-3, merged(X, y), starts=0, patience=patience)
+    assert found.log_posterior == -seen[-1]
+    return seen
+
+
+@pytest.mark.parametrize("patience", [0, 1, 4, 8])
+def test_after_its_patience_an_ascent_goes_on_only_while_steps_gain_a_nat(patience: int) -> None:
+    whole, part = losses(STEPS), losses(patience)
+    assert part == whole[: len(part)]
+    gains = -np.diff(part)
+    assert (gains[patience - 1 if patience else 0 : -1] >= NAT).all()
+    assert patience < len(part) < len(whole)
+    assert gains[-1] < NAT
 
 
 # Where there is nothing to find

@@ -13,10 +13,10 @@ from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning, NotPositiveDefiniteError
-from uncubed.fit import Fit, Likelihood, fit
+from uncubed.fit import STEPS, Fit, Likelihood, Priors, fit
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, SquaredExponential
-from uncubed.model import Lesson, Model
+from uncubed.model import EXACT, SELDOM, SOME, Lesson, Model
 from uncubed.scaling import scaling_of
 
 GROUPS = np.array([0, 1])
@@ -280,6 +280,30 @@ def test_beyond_fit_rows_the_atoms_are_fitted(monkeypatch: pytest.MonkeyPatch) -
     atoms = {x.tobytes() for x in model.history.all_rows()}
     assert all(x.tobytes() in atoms for x in seen[-1])
     assert_filled(model)
+
+
+def test_where_rows_are_many_a_fit_goes_on_and_seldom_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MANY_ROWS", 10)
+    seen: list[tuple[bool, int, int]] = []
+
+    def looked(kernel: Kernel, noise: float, data: Any, *, starts: int, patience: int, **options: Any) -> Fit:
+        seen.append((len(data.X) >= 10, starts, patience))
+        return fit(kernel, noise, data, starts=starts, patience=patience, **options)
+
+    monkeypatch.setattr(module, "fit", looked)
+    told(VALUES["noisy"][:40])
+    few, many = ([one[1:] for one in seen if one[0] is which] for which in (False, True))
+    assert set(few) == {(2, STEPS)}
+    assert set(many) == {(1, STEPS), (0, SOME)}
+    afresh = [k for k, one in enumerate(many) if one == (1, STEPS)]
+    assert set(np.diff(afresh)) == {SELDOM}
+
+
+def test_without_noise_neighbours_differ_yet() -> None:
+    pairs = np.vstack([POINTS[:30], POINTS[:30] + 1e-4])
+    exact = told(smooth(pairs), pairs)
+    assert exact.belief.noise_variance == EXACT < Priors().noise_variance.least
+    assert told(VALUES["noisy"]).belief.noise_variance > 100.0 * Priors().noise_variance.least
 
 
 def test_a_fit_that_fails_is_said_and_the_last_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ evaluation costs O(M³ + G M²), and a fit holds G M²/2 numbers: 5 MB for M = 2
 """
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 from scipy.spatial.distance import pdist
 
 from uncubed._typing import Array
@@ -23,6 +24,12 @@ from uncubed.errors import NotPositiveDefiniteError
 from uncubed.kernels import Kernel
 from uncubed.observations import Observations
 from uncubed.threads import one_thread
+
+STEPS = 60
+"""Of an ascent, at most: mostly a dozen or two are enough."""
+
+NAT = 1.0
+"""Of the log posterior, that a step must gain where it is only taken if it is worth it: as much says nothing."""
 
 _NOISES = 5.0  # standard deviations of the noise within which nothing is bent: it would bend the noise
 
@@ -56,13 +63,14 @@ class Priors(NamedTuple):
     Attributes:
         length_scale: in units of √G, G parameters, because distances in the cube grow with it.
         variance: of f; rather above 1, because a few values differ less among themselves than f does.
-        noise_variance: of an observation; wide, because values may be exact.
+        noise_variance: of an observation; wide, because values may be exact. With less than the least, the last digits
+            of values close to each other would decide what all of them say.
         radius: within which values are not bent, in standard deviations of theirs; hardly bent unless they say so.
     """
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
     variance: LogNormal = LogNormal(2.0, 0.5, 0.01, 100.0)
-    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
+    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-8, 1.0)
     radius: LogNormal = LogNormal(10.0, 2.0, 1e-4, 1e3)
 
 
@@ -95,6 +103,7 @@ def fit(
     priors: Priors | None = None,
     radius: float | None = None,
     starts: int = 2,
+    patience: int = STEPS,
     rng: np.random.Generator | None = None,
 ) -> Fit:
     """The most probable hyper-parameters: the best maximum of log p(values | θ) + log p(θ) that a few ascents find.
@@ -109,6 +118,7 @@ def fit(
         priors: on the logarithms.
         radius: where to start with the radius of a bend; values are not bent unless it is given.
         starts: how many besides the given one: the priors' medians first, then random ones.
+        patience: steps of an ascent after which it ends where one gains less than a nat.
         rng: of the random ones; the same ones every time unless given.
 
     >>> X = np.linspace(0.0, 1.0, 9)[:, None]
@@ -128,7 +138,7 @@ def fit(
     with one_thread(len(data.X)):
         for theta in problem.starts(starts, rng):
             with suppress(np.linalg.LinAlgError):
-                found.append(problem.ascend(theta))
+                found.append(problem.ascend(theta, patience))
     return max(found, key=lambda one: one.log_posterior)
 
 
@@ -174,18 +184,30 @@ class _Problem:
         scales = theta[:1] if self.kernel.isotropic else theta[self.groups]
         return self.kernel.with_theta(np.append(scales, theta[self.scales])), math.exp(theta[self.scales + 1])
 
-    def ascend(self, start: Array) -> Fit:
+    def ascend(self, start: Array, patience: int) -> Fit:
         """The maximum above a start, to as many digits as a log posterior is worth: with fewer, plateaus end it."""
+        unit = math.sqrt(2.0 / float(self.data.count.sum()))  # as well as values tell a variance: a first step
         result = minimize(
-            self.loss,
-            start,
+            self._loss_in(unit),
+            start / unit,
             jac=True,
             method="L-BFGS-B",
-            bounds=Bounds(self.least, self.largest),
-            options={"maxiter": 60, "ftol": 1e-5, "gtol": 0.1},
+            bounds=Bounds(self.least / unit, self.largest / unit),
+            callback=_Patience(patience),
+            options={"maxiter": STEPS, "ftol": 1e-5, "gtol": 0.1 * unit},
         )
-        bent = self.bent(result.x)
-        return Fit(*self.at(result.x), -float(result.fun), bool(result.success), Bend() if bent is None else bent.bend)
+        theta = np.clip(unit * result.x, self.least, self.largest)
+        bent = self.bent(theta)
+        return Fit(*self.at(theta), -float(result.fun), bool(result.success), Bend() if bent is None else bent.bend)
+
+    def _loss_in(self, unit: float) -> Callable[[Array], tuple[float, Array]]:
+        """`loss`, of θ in this unit."""
+
+        def loss(z: Array) -> tuple[float, Array]:
+            value, gradient = self.loss(unit * z)
+            return value, unit * gradient
+
+        return loss
 
     def bent(self, theta: Array) -> Bent | None:
         return None if self.radius is None else bend(self.data, math.exp(theta[-1]))
@@ -197,6 +219,19 @@ class _Problem:
         value, gradient = self.likelihood(kernel, np.exp(theta[: self.scales]), noise, bent)
         z = (theta - self.medians) / self.spreads
         return 0.5 * float(z @ z) - value, z / self.spreads - gradient
+
+
+class _Patience:
+    """Ends a minimisation after so many steps, at the first that gains little."""
+
+    def __init__(self, steps: int) -> None:
+        self.left, self.loss = steps, math.inf
+
+    def __call__(self, intermediate_result: OptimizeResult) -> None:
+        gain, self.loss = self.loss - intermediate_result.fun, intermediate_result.fun
+        self.left -= 1
+        if self.left < 0 and gain < NAT:
+            raise StopIteration
 
 
 def _noise_of(data: Observations) -> float:

@@ -18,7 +18,7 @@ from uncubed._typing import Array
 from uncubed.beliefs import ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning
-from uncubed.fit import Fit, Priors, fit
+from uncubed.fit import STEPS, Fit, Priors, fit
 from uncubed.history import History
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, Matern52
@@ -28,10 +28,13 @@ FIT_ROWS = 256
 """Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
 
 MANY_ROWS = 128
-"""Rows from which a fit starts where the last one ended,"""
+"""Rows from which a fit goes on where the last one ended,"""
+
+SOME = 12
+"""by so many steps, and more only while they matter,"""
 
 SELDOM = 4
-"""and every so many fits from the prior too."""
+"""and every so many fits as far as it gets, and from the prior too."""
 
 LITTLE = 8
 """Values told at once are learned one by one where the history has so many times as many."""
@@ -41,6 +44,9 @@ REPLAYED = 512
 
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
+
+EXACT = 1e-11
+"""Noise variance of a belief, in its units, where a fit finds next to none: what is close to each other differs yet."""
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
@@ -222,7 +228,7 @@ class Model:
         affine = scaling_of(self.history.values)
         found = self._fit(affine)
         scaling = affine._replace(bend=found.bend)
-        noise = found.noise_variance
+        noise = found.noise_variance if found.noise_variance > 2.0 * Priors().noise_variance.least else EXACT
         if self.known_noise is not None:
             noise = float(scaling.noise(self.known_noise))
         self.kernel, self.noise_variance = found.kernel, max(noise, self._least_noise())
@@ -244,14 +250,29 @@ class Model:
             scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
             noise=affine.noise(given),
         )
-        # Where rows are many a start costs most, and from a fitted one others hardly ever find better: now and then.
-        starts = 2 if len(rows) < MANY_ROWS else int(self.fits % SELDOM == 0)
+        starts, patience = self._effort(len(rows))
         found = fit(
-            self.kernel, self.noise_variance, data, groups=self.groups, radius=self.radius, starts=starts, rng=self._rng
+            self.kernel,
+            self.noise_variance,
+            data,
+            groups=self.groups,
+            radius=self.radius,
+            starts=starts,
+            patience=patience,
+            rng=self._rng,
         )
         if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
+
+    def _effort(self, rows: int) -> tuple[int, int]:
+        """Starts of a fit beside the last one, and its patience.
+
+        Where rows are many a step costs most, and from a fitted start others hardly ever find better.
+        """
+        if rows < MANY_ROWS:
+            return 2, STEPS
+        return (1, STEPS) if self.fits % SELDOM == 0 else (0, SOME)
 
     def _fit_rows(self) -> Array:
         """What is fitted to: all, or the atoms and as many others as there is room for, evenly from the history."""
