@@ -4,13 +4,14 @@ import math
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
 from uncubed.beliefs.base import REFRESH_EVERY, Belief, Posterior
 from uncubed.beliefs.roots import Roots, lower_product
-from uncubed.cholesky import CholeskyFactor, Removal
+from uncubed.beliefs.weights import Weights, packed, unpacked
+from uncubed.cholesky import CholeskyFactor
 from uncubed.kernels import Kernel
 from uncubed.threads import one_thread
 
@@ -54,10 +55,7 @@ class ProjectedBelief(Belief):
         super().__init__(kernel, noise_variance)
         self.novelty = check.non_negative("novelty", novelty)
         self._factor = CholeskyFactor()
-        self._precision = np.empty((0, 0))  # Λ
-        self._vector = np.empty(0)  # Σ z y / (σ² + ρ), so that the mean of w is Λ⁻¹ of it
-        self._covariance = np.empty((0, 0))  # P = Λ⁻¹, updated, and computed afresh by refresh()
-        self._mean = np.empty(0)  # of w
+        self._weights = Weights()  # w, whose noise is σ² + ρ
         self._roots: Roots | None = None  # of what is known now, once somebody asks
         self._best: float | None = None
         self._absorbed = 0
@@ -83,7 +81,7 @@ class ProjectedBelief(Belief):
 
     @property
     def information_gain(self) -> float:
-        return 0.5 * float(np.linalg.slogdet(self._precision)[1])
+        return self._weights.information_gain
 
     def update(self, x: ArrayLike, value: float, *, noise_variance: float | None = None) -> None:
         """Condition on a value observed at x.
@@ -141,7 +139,7 @@ class ProjectedBelief(Belief):
 
     def atom_means(self) -> Array:
         """Posterior means at the atoms, shape (distinct,)."""
-        means: Array = self._factor.lower @ self._mean
+        means: Array = self._factor.lower @ self._weights.mean
         return means
 
     def predict(self, X: ArrayLike) -> Posterior:
@@ -159,24 +157,17 @@ class ProjectedBelief(Belief):
         self._roots = None
         n = self._factor.inverse[:, row].copy()
         n /= np.sqrt(n @ n)
-        along = self._precision @ n
-        held, known = float(n @ along), float(n @ self._vector)
         self._remove_from_surface(n)
-        removal = self._factor.remove(row)
-        shared, vector, self._mean = removal.apply(np.column_stack([along, self._vector, self._mean])).T.copy()
-        self._precision = _on_both_sides(removal, self._precision)
-        self._precision -= np.outer(shared, shared) / held
-        self._vector = vector - shared * (known / held)
-        self._covariance = _on_both_sides(removal, self._covariance)
+        self._weights.marginalise(n, self._factor.remove(row))
         self._remove_point(row, self.distinct + 1)
 
     def _remove_from_surface(self, n: Array) -> None:
         # With u = nᵀz the part of z that goes, mean zᵀm and variance v - zᵀz + zᵀPz change by these: O(N·M).
         if self.surface is None:
             return
-        Pn = self._covariance @ n
+        Pn = self._weights.covariance @ n
         u, q = self.surface.combine(np.stack([n, Pn]) @ self._factor.inverse, self.dictionary)
-        self.surface.mean -= u * float(n @ self._mean)
+        self.surface.mean -= u * float(n @ self._weights.mean)
         self.surface.change_variance(u * (u * (1.0 + float(n @ Pn)) - 2.0 * q))
 
     def losses(self) -> Array:
@@ -186,7 +177,9 @@ class ProjectedBelief(Belief):
         after = np.empty(len(W))
         for start in range(0, len(W), _COLUMNS):  # above its diagonal W is zero
             part = W[start:, start : start + _COLUMNS]
-            after[start : start + _COLUMNS] = np.einsum("ij,ij->j", part, self._precision[start:, start:] @ part)
+            after[start : start + _COLUMNS] = np.einsum(
+                "ij,ij->j", part, self._weights.precision[start:, start:] @ part
+            )
         losses: Array = 0.5 * np.log(after / self._factor.solve_diagonal())
         return losses
 
@@ -194,16 +187,14 @@ class ProjectedBelief(Belief):
         other = type(self)(self.kernel, self.noise_variance, novelty=self.novelty)
         self._copy_shared_to(other)
         other._factor = self._factor.copy()
-        other._precision, other._vector = self._precision.copy(), self._vector.copy()
-        other._covariance, other._mean = self._covariance.copy(), self._mean.copy()
+        other._weights = self._weights.copy()
         other._best, other._absorbed = self._best, self._absorbed
         return other
 
     def refresh(self) -> None:
         self._roots = None
         self._factor = CholeskyFactor.from_lower(self._factor.lower)
-        self._covariance = _inverse(self._precision)
-        self._mean = self._covariance @ self._vector
+        self._weights.refresh()
         self._recompute_surface()
 
     def state(self) -> dict[str, Any]:
@@ -215,9 +206,8 @@ class ProjectedBelief(Belief):
             "absorbed": self._absorbed,
             "best": self._best,
             "dictionary": self.dictionary.tolist(),
-            "lower": _packed(self._factor.lower),
-            "precision": _packed(self._precision),
-            "vector": self._vector.tolist(),
+            "lower": packed(self._factor.lower),
+            **self._weights.state(),
         }
 
     @classmethod
@@ -227,10 +217,8 @@ class ProjectedBelief(Belief):
         belief._absorbed, belief._best = state["absorbed"], state["best"]
         for row, x in enumerate(state["dictionary"]):
             belief._append_point(row, belief._point(x))
-        lower = _unpacked(state["precision"])
-        belief._factor = CholeskyFactor.from_lower(_unpacked(state["lower"]))
-        belief._precision = lower + np.tril(lower, -1).T
-        belief._vector = np.array(state["vector"], float)
+        belief._factor = CholeskyFactor.from_lower(unpacked(state["lower"]))
+        belief._weights = Weights.restore(state)
         belief.refresh()
         return belief
 
@@ -246,7 +234,7 @@ class ProjectedBelief(Belief):
         z = self._factor.inverse @ k
         if v - float(z @ z) < _ROUNDED * v:  # else an atom could have a pivot that is rounding
             z = self._factor.whiten_precisely(k)
-        Pz = self._covariance @ z
+        Pz = self._weights.covariance @ z
         novelty = max(v - float(z @ z), 0.0)
         least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * v)
         return self._reliable(_Projection(k, z, Pz, novelty, novelty > least), least)
@@ -270,20 +258,11 @@ class ProjectedBelief(Belief):
         if new:
             z, Pz = self._add_atom(x, k, z, Pz)
             novelty = 0.0
-        noise = noise_variance + novelty
-        total = float(z @ Pz) + noise
-        surprise = value - float(z @ self._mean)
+        surprise, total = self._weights.learn(z, Pz, value, noise_variance + novelty)
         if self.surface is not None:
             covariance = self.surface.combine(self._factor.inverse.T @ Pz, self.dictionary)
             self.surface.assimilate(covariance, surprise, total)
-        weighted = z / np.sqrt(noise)
-        self._precision += weighted[:, None] * weighted  # symmetric to the last bit, as restore() makes it
-        self._vector += z * (value / noise)
-        self._covariance -= Pz[:, None] * (Pz / total)
-        self._mean += Pz * (surprise / total)
-        self._best = value if self._best is None else max(self._best, value)
-        self._absorbed += 1
-        self._count_update()
+        self._count(value)
 
     def _take_in_turn(self, X: Array, y: Array, noise: Array, max_model_order: int | None) -> None:
         done, block, atoms = 0, 2, True
@@ -310,7 +289,7 @@ class ProjectedBelief(Belief):
         """
         v, M = self.kernel.variance, self.distinct
         Z = self._factor.whiten_precisely(self.kernel(self._atoms(X), X))  # as these become rows of the factor
-        PZ = self._covariance @ Z
+        PZ = self._weights.covariance @ Z
         left = self.kernel(X, X) - Z.T @ Z
         L, failed = dpotrf(left, lower=1)
         known, failed_too = dpotrf(left + Z.T @ PZ + np.diag(noise), lower=1)
@@ -337,9 +316,7 @@ class ProjectedBelief(Belief):
         """Coordinates of new atoms: a priori independent of the others, and nothing is known of them yet."""
         for row, x in enumerate(X, start=self.distinct - len(X)):
             self._append_point(row, x)
-        self._precision, self._covariance = _bordered(self._precision, len(X)), _bordered(self._covariance, len(X))
-        nothing = np.zeros(len(X))
-        self._vector, self._mean = np.append(self._vector, nothing), np.append(self._mean, nothing)
+        self._weights.border(len(X))
 
     def _absorb_block(self, X: Array, y: Array, noise: Array, *, full: bool) -> int:
         """Take in the rows before the first that would be an atom; how many that is.
@@ -348,7 +325,7 @@ class ProjectedBelief(Belief):
         the rule for atoms is that of one after the other.
         """
         Z = self._factor.whiten(self.kernel(self.dictionary, X))
-        PZ = self._covariance @ Z
+        PZ = self._weights.covariance @ Z
         novelty = np.maximum(self.kernel.variance - np.einsum("ij,ij->j", Z, Z), 0.0)
         noise = noise + novelty
         try:
@@ -364,19 +341,13 @@ class ProjectedBelief(Belief):
 
     def _assimilate(self, Z: Array, PZ: Array, y: Array, noise: Array, L: Array) -> None:
         self._roots = None
-        surprise = y - self._mean @ Z
-        solved = dtrtrs(L, np.column_stack([PZ.T, surprise]), lower=1)[0]
-        explained, surprise = solved[:, :-1], solved[:, -1]
-        weighted = Z / np.sqrt(noise)
-        self._precision += weighted @ weighted.T  # symmetric to the last bit, of one matrix and its transpose
-        self._vector += Z @ (y / noise)
-        self._covariance -= explained.T @ explained
-        self._mean += surprise @ explained
-        self._best = max(float(y.max()), -math.inf if self._best is None else self._best)
-        self._absorbed += len(y)
-        self._count_update(len(y))
+        self._weights.learn_many(Z, PZ, y, noise, L)
+        self._count(float(y.max()), len(y))
 
-    def _count_update(self, more: int = 1) -> None:
+    def _count(self, best: float, more: int = 1) -> None:
+        """Of so many values taken in, this was the best."""
+        self._best = best if self._best is None else max(self._best, best)
+        self._absorbed += more
         due = self._updates // REFRESH_EVERY
         self._updates += more
         if self._updates // REFRESH_EVERY > due:
@@ -393,7 +364,7 @@ class ProjectedBelief(Belief):
 
     def _answering(self) -> Roots:
         if self._roots is None:
-            self._roots = Roots(self._factor.inverse, self._covariance, self._mean)
+            self._roots = Roots(self._factor.inverse, self._weights.covariance, self._weights.mean)
         return self._roots
 
     def _basis(self, columns: int) -> Array | None:
@@ -408,21 +379,10 @@ class ProjectedBelief(Belief):
         return (self._factor.inverse if basis is None else basis).T @ V
 
     def _shrink(self, V: Array) -> Array:
-        return V - self._covariance @ V if self._basis(V.shape[1]) is None else V
+        return V - self._weights.covariance @ V if self._basis(V.shape[1]) is None else V
 
     def _coefficients(self) -> Array:
         return self._answering().coefficients
-
-
-def _on_both_sides(removal: Removal, A: Array) -> Array:
-    """T A Tᵀ for a symmetric A, symmetric to the last bit."""
-    j = removal.row
-    below = removal.apply(A)[j:]
-    corner = removal.apply(below.T)[j:]
-    result = np.empty((len(A) - 1, len(A) - 1))
-    result[:j, :j], result[j:, j:] = A[:j, :j], 0.5 * (corner + corner.T)
-    result[j:, :j], result[:j, j:] = below[:, :j], below[:, :j].T
-    return result
 
 
 class Foreseen(NamedTuple):
@@ -440,27 +400,3 @@ class _Projection(NamedTuple):
     Pz: Array
     novelty: float
     new: bool
-
-
-def _bordered(matrix: Array, more: int) -> Array:
-    n = len(matrix)
-    larger = np.eye(n + more)
-    larger[:n, :n] = matrix
-    return larger
-
-
-def _inverse(matrix: Array) -> Array:
-    W = CholeskyFactor.of(matrix).inverse
-    inverse: Array = W.T @ W
-    return inverse
-
-
-def _packed(matrix: Array) -> list[list[float]]:
-    return [row[: i + 1].tolist() for i, row in enumerate(matrix)]
-
-
-def _unpacked(rows: list[list[float]]) -> Array:
-    lower = np.zeros((len(rows), len(rows)))
-    for i, row in enumerate(rows):
-        lower[i, : i + 1] = row
-    return lower
