@@ -42,14 +42,16 @@ reproduction: $(REPRODUCE) ## the same in full: 20 seeds, long horizons, the tra
 bench: $(CORE) ## time per round, by decile
 	$(BIN)/python benchmarks/flat.py --rounds 20000
 
-league: $(CORE) ## the league: all systems on the same problems, a night
+league: $(CORE) ## the league: all systems on the same problems, nights, goes on where it was
 	$(BIN)/python -m benchmarks.league install
 	$(LEAGUE) run --systems fast --problems league --seeds 10 --evaluations 200 --jobs 2
-	$(LEAGUE) run --systems slow --problems slow --seeds 3 --evaluations 100 --limit 600 --jobs 2
-	$(LEAGUE) run --systems slow --problems long --seeds 3 --evaluations 200 --limit 1800 --jobs 2
 	$(LEAGUE) overhead
 	$(LEAGUE).bandits run --seeds 10 --problems priors --limit 600 --jobs 2
 	$(LEAGUE).bandits run --seeds 3 --problems tables --limit 1800 --jobs 2
+	for seeds in 1 2 3 4 5; do \
+		$(LEAGUE) run --systems slow --problems slow --seeds $$seeds --evaluations 100 --limit 900 --jobs 2 && \
+		$(LEAGUE) run --systems slow --problems long --seeds $$seeds --evaluations 200 --limit 1800 --jobs 2 || exit; \
+	done
 	$(LEAGUE) report
 
 clean: ## remove .venv, caches and builds
