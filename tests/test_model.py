@@ -13,10 +13,10 @@ from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning, NotPositiveDefiniteError
-from uncubed.fit import STEPS, Fit, Likelihood, Priors, fit
+from uncubed.fit import STEPS, Fit, Likelihood, fit
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, SquaredExponential
-from uncubed.model import EXACT, SELDOM, SOME, Lesson, Model
+from uncubed.model import SELDOM, SOME, Lesson, Model
 from uncubed.scaling import scaling_of
 
 GROUPS = np.array([0, 1])
@@ -297,13 +297,6 @@ def test_where_rows_are_many_a_fit_goes_on_and_seldom_starts_afresh(monkeypatch:
     assert set(many) == {(1, STEPS), (0, SOME)}
     afresh = [k for k, one in enumerate(many) if one == (1, STEPS)]
     assert set(np.diff(afresh)) == {SELDOM}
-
-
-def test_without_noise_neighbours_differ_yet() -> None:
-    pairs = np.vstack([POINTS[:30], POINTS[:30] + 1e-4])
-    exact = told(smooth(pairs), pairs)
-    assert exact.belief.noise_variance == EXACT < Priors().noise_variance.least
-    assert told(VALUES["noisy"]).belief.noise_variance > 100.0 * Priors().noise_variance.least
 
 
 def test_a_fit_that_fails_is_said_and_the_last_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,14 +63,13 @@ class Priors(NamedTuple):
     Attributes:
         length_scale: in units of √G, G parameters, because distances in the cube grow with it.
         variance: of f; rather above 1, because a few values differ less among themselves than f does.
-        noise_variance: of an observation; wide, because values may be exact. With less than the least, the last digits
-            of values close to each other would decide what all of them say.
+        noise_variance: of an observation; wide, because values may be exact.
         radius: within which values are not bent, in standard deviations of theirs; hardly bent unless they say so.
     """
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
     variance: LogNormal = LogNormal(2.0, 0.5, 0.01, 100.0)
-    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-8, 1.0)
+    noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
     radius: LogNormal = LogNormal(10.0, 2.0, 1e-4, 1e3)
 
 

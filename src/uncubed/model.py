@@ -45,9 +45,6 @@ REPLAYED = 512
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
-EXACT = 1e-11
-"""Noise variance of a belief, in its units, where a fit finds next to none: what is close to each other differs yet."""
-
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
 
@@ -228,7 +225,7 @@ class Model:
         affine = scaling_of(self.history.values)
         found = self._fit(affine)
         scaling = affine._replace(bend=found.bend)
-        noise = found.noise_variance if found.noise_variance > 2.0 * Priors().noise_variance.least else EXACT
+        noise = found.noise_variance
         if self.known_noise is not None:
             noise = float(scaling.noise(self.known_noise))
         self.kernel, self.noise_variance = found.kernel, max(noise, self._least_noise())

@@ -25,8 +25,9 @@ from uncubed.budget import Budget
 from uncubed.candidates import Candidates
 from uncubed.certificate import BOX_EVENTS
 from uncubed.errors import InvalidInputError
+from uncubed.fit import Priors
 from uncubed.kernels import Kernel
-from uncubed.model import EXACT, Model
+from uncubed.model import Model
 from uncubed.search import Search, Worth
 from uncubed.space import Params, Space
 from uncubed.table import TableSearch
@@ -193,7 +194,7 @@ class Proposer:
     def _least_variance(self) -> float:
         belief = self.model.belief
         kept = 2.0 * LEAST_NOVELTY * belief.kernel.variance  # by what is no atom, whatever is told there
-        exact = belief.noise_variance < 2.0 * EXACT
+        exact = belief.noise_variance < 2.0 * Priors().noise_variance.least
         return max(kept, belief.noise_variance) if exact else kept
 
     def width(self) -> float:
