@@ -450,3 +450,48 @@ def test_a_fit_that_fails_keeps_the_bend(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.warns(FitWarning, match="kept"):
         model.tell_many(POINTS[30:], -np.exp(4.0 * VALUES["noiseless"])[30:])
     assert (model.radius, model.scaling.bend.radius) == (radius, radius)
+
+
+# A function that repeats itself
+
+
+def again(values: Array, **options: Any) -> Model:
+    """Told all of these, and the first once more."""
+    model = told(values, **options)
+    model.tell(POINTS[0], float(values[0]))
+    return model
+
+
+def test_what_comes_again_as_before_is_part_of_the_function() -> None:
+    rugged, noisy = again(VALUES["noisy"]), told(VALUES["noisy"])
+    assert rugged.rugged
+    assert not noisy.rugged
+    assert_close(noisy.predict(PROBES), noisy.belief.predict(PROBES), 0.0)
+    mean, variance = rugged.predict(POINTS)
+    np.testing.assert_allclose(rugged.scaling.unscaled(mean), VALUES["noisy"], rtol=1e-9)
+    assert not variance.any()
+    at, of = rugged.predict(PROBES), rugged.belief.predict(PROBES)
+    np.testing.assert_array_equal(at.mean, of.mean)
+    assert ((at.variance > of.variance) & (at.variance <= of.variance + rugged.belief.noise_variance)).all()
+
+
+@pytest.mark.parametrize("reason", ["another value came", "the noise is known", "there is next to none"])
+def test_a_function_is_not_rugged_where(reason: str) -> None:
+    if reason == "the noise is known":
+        model = again(VALUES["noisy"], noise_variance=0.01)
+    elif reason == "there is next to none":
+        model = again(VALUES["noiseless"])
+    else:
+        model = again(VALUES["noisy"])
+        model.tell(POINTS[1], 0.0)
+    assert not model.rugged
+    assert_close(model.predict(POINTS), model.belief.predict(POINTS), 0.0)
+
+
+def test_of_a_rugged_function_a_value_teaches_what_its_surroundings_did_not() -> None:
+    model = again(VALUES["noisy"])
+    noise = model.belief.noise_variance
+    for probe in PROBES:
+        lesson, variance = model.lesson(probe, 0.0), float(model.predict(probe[None, :]).variance[0])
+        assert lesson.nats == pytest.approx(information_gain(variance, noise))
+        assert lesson.nats > information_gain(float(model.belief.predict(probe[None, :]).variance[0]), noise)

@@ -219,6 +219,29 @@ def test_a_space_of_four_points_is_tried_in_four_suggestions() -> None:
     assert {opt.ask().params["n"] for _ in range(4)} == {0, 1, 2, 3}
 
 
+def hills(params: Params) -> float:
+    """Many of them, on one that is large."""
+    x, y = params["x"], params["y"]
+    value: float = math.sin(97.0 * x) * math.sin(83.0 * y) - 3.0 * ((x - 0.4) ** 2 + (y - 0.6) ** 2)
+    return value
+
+
+def test_of_a_function_that_repeats_itself_the_best_value_is_the_best_and_nothing_is_tried_again() -> None:
+    opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0)
+    run(opt, hills, 40)
+    lucky = max(opt.log.values)
+    noisy = opt.best
+    opt.tell(noisy.params, noisy.value)
+    assert opt.best.value == opt.best.mean == lucky
+    assert opt.best.std == 0.0
+    assert noisy.mean < noisy.value  # until then it was not believed
+    tried = [opt.ask().params for _ in range(20)]
+    for params in tried:
+        opt.tell(params, hills(params))
+    assert len({repr(params) for params in tried}) == 20
+    assert opt.best.value == max(opt.log.values)
+
+
 def test_a_decision_says_what_the_value_then_teaches() -> None:
     opt = Optimizer(SQUARE, seed=0)
     for t in range(1, 21):

@@ -38,11 +38,11 @@ def test_the_bounds_enclose_what_is_known_and_differ_by_what_is_not(space: Space
     assert lower >= float((known.mean - width * np.sqrt(known.variance)).max()) - 1e-9
     assert upper >= float((known.mean + width * np.sqrt(known.variance)).max()) - 1e-9
     X = space.sample(np.random.default_rng(2), 500)
-    mean, variance = p.model.belief.predict(X)
+    mean, variance = p.model.predict(X)
     if p.exhaustive:
         assert upper >= float((mean + width * np.sqrt(variance)).max()) - 1e-9
         assert upper - lower <= 2.0 * width * math.sqrt(variance.max()) + 1e-9
-    at = p.model.belief.predict(recommended[None, :])
+    at = p.model.predict(recommended[None, :])
     assert lower == pytest.approx(float(at.mean[0] - width * math.sqrt(at.variance[0])), abs=1e-6)
 
 

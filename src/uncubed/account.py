@@ -47,7 +47,7 @@ class Account:
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> Posterior:
         """What is believed of the objective at these points, as of a trial's `mean` and `std`."""
-        mean, variance = self._model.belief.predict(self.encoded(rows))
+        mean, variance = self._model.predict(self.encoded(rows))
         middle, half = self._believed(mean, np.sqrt(variance))
         return Posterior(self._book.sign * middle, half**2)
 
@@ -59,7 +59,7 @@ class Account:
         return dict(zip(self._space.names, (inverse / inverse.sum()).tolist(), strict=True))
 
     def best(self) -> Trial:
-        """The point told with the largest posterior mean."""
+        """The point told with the largest posterior mean; of a function that repeats itself, the largest value."""
         rows, mean, variance = self._proposer.contenders()
         k = next((k for k, row in enumerate(rows) if not self._book.gave_no_value(row)), None)
         if k is None:
@@ -71,7 +71,7 @@ class Account:
         best, scaling = self.best(), self._model.scaling
         recommended, lower, upper, width = self._proposer.bounds(rng, whole=whole)
         rows = np.array([recommended, self._space.encode(best.params)])
-        mean, variance = self._model.belief.predict(rows)
+        mean, variance = self._model.predict(rows)
         best_lower = float(mean[1] - width * math.sqrt(variance[1]))
         lower = max(lower, best_lower)  # they may differ by rounding
         least, best_least, most = scaling.unscaled(np.array([lower, best_lower, upper])).tolist()

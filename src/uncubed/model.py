@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from uncubed import _state
 from uncubed._typing import Array
-from uncubed.beliefs import ProjectedBelief
+from uncubed.beliefs import Belief, Posterior, Predictor, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning
 from uncubed.fit import STEPS, Fit, Priors, fit
 from uncubed.history import History
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, Matern52
+from uncubed.rugged import Rugged
 from uncubed.scaling import Scaling, scaling_of
 
 FIT_ROWS = 256
@@ -44,6 +45,9 @@ REPLAYED = 512
 
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
+
+RUGGED = 1e-6
+"""Noise variance, in a belief's units, from which on it is part of a function that repeats itself; less is rounding."""
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
@@ -111,6 +115,8 @@ class Model:
         """What a value would teach; nothing changes."""
         belief = self.belief
         kept, variance = belief.foresee(action)
+        if self.rugged:
+            variance += float(Rugged(belief).ripple(action[None, :])[0])
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
@@ -169,6 +175,27 @@ class Model:
     def clipped(self) -> int:
         """Values that lie too far out to be taken at their word."""
         return int(self.scaling.clips(self.history.values).sum())
+
+    @property
+    def rugged(self) -> bool:
+        """Whether what is taken for noise is part of the function: it repeats itself, and nobody knows of noise."""
+        found = self.known_noise is None and self.belief.noise_variance > RUGGED
+        return found and self.history.repeats_itself
+
+    def beyond(self, belief: Belief) -> Predictor:
+        """What a belief says of the function, beside what it was told."""
+        return Rugged(belief) if self.rugged else belief
+
+    def predict(self, X: Array) -> Posterior:
+        """Mean and variance of the function, in the belief's units; a rugged one is known where it was told."""
+        posterior = self.beyond(self.belief).predict(X)
+        if not self.rugged:
+            return posterior
+        told = np.array([x in self.history for x in X], bool)
+        values = np.array([self.history.mean_at(x) for x in X[told]])
+        mean, variance = posterior.mean.copy(), np.where(told, 0.0, posterior.variance)
+        mean[told] = self.scaling.scaled(values)
+        return Posterior(mean, variance)
 
     # On disk
 

@@ -212,21 +212,23 @@ class Proposer:
             whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
         """
         search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
-        top = search(_BOUND, self.width(), self.model.belief, rng, **self._around())
+        belief = self.model.beyond(self.model.belief)
+        top = search(_BOUND, self.width(), belief, rng, **self._around())
         # A lower bound is an upper bound of negative width.
-        low = self._survey.maximise(_BOUND, -self.width(), self.model.belief, rng, worth=Worth(), **self._around())
+        low = self._survey.maximise(_BOUND, -self.width(), belief, rng, worth=Worth(), **self._around())
         return self._bounds(top, low)
 
     def glance(self, rng: np.random.Generator) -> Bounds:
         """The same as far as is seen at once: the upper bound by a quick search, the lower one among what was told."""
-        top = self._search.maximise(_BOUND, self.width(), self.model.belief, rng, worth=Worth(), **self._around())
+        belief = self.model.beyond(self.model.belief)
+        top = self._search.maximise(_BOUND, self.width(), belief, rng, worth=Worth(), **self._around())
         return self._bounds(top)
 
     def _bounds(self, *found: Selection | None) -> Bounds:
         belief, width = self.model.belief, self.width()
         atoms = belief.dictionary.reshape(-1, self.space.width)  # of an empty belief too
         X = np.vstack([self.contenders().rows, atoms, *(one.action for one in found if one is not None)])
-        mean, variance = belief.predict(X)
+        mean, variance = self.model.predict(X)
         reach = width * np.sqrt(variance)
         k = int((mean - reach).argmax())
         return Bounds(X[k], float(mean[k] - reach[k]), float((mean + reach).max()), width)
@@ -241,6 +243,8 @@ class Proposer:
         history, belief = self.model.history, self.model.belief
         if not len(history):
             return Contenders(np.empty((0, self.space.width)), np.empty(0), np.empty(0))
+        if self.model.rugged:
+            return self._believed(history.best)
         means = belief.atom_means()
         likely = np.argsort(-means, kind="stable")[:_NEAR]
         known = self._believed(np.vstack([history.best, belief.dictionary[likely]]))
@@ -252,7 +256,7 @@ class Proposer:
     def _believed(self, rows: Array) -> Contenders:
         rows, belief = np.unique(rows, axis=0), self.model.belief
         with one_thread(belief.distinct):
-            mean, variance = belief.predict(rows)
+            mean, variance = self.model.predict(rows)
         order = np.argsort(-mean, kind="stable")
         return Contenders(rows[order], mean[order], variance[order])
 
@@ -278,7 +282,7 @@ class Proposer:
         found: Selection | None = (search or self._search).maximise(
             self.acquisition,
             self._parameter(round, belief, rng),
-            belief,
+            self.model.beyond(belief),
             rng,
             worth=worth,
             otherwise=otherwise,
@@ -295,7 +299,7 @@ class Proposer:
 
     def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
         found: Selection | None = self._search.maximise(
-            PureExploration(), 0.0, belief, rng, worth=Worth(), held=held, **self._around()
+            PureExploration(), 0.0, self.model.beyond(belief), rng, worth=Worth(), held=held, **self._around()
         )
         return found
 

@@ -11,7 +11,7 @@ from uncubed._typing import Array
 from uncubed.acquisition import Acquisition, Selection
 from uncubed.actions import shifted, sobol
 from uncubed.ascent import ascend, spread
-from uncubed.beliefs import Belief, Posterior
+from uncubed.beliefs import Posterior, Predictor
 from uncubed.dimensions import Dimension
 from uncubed.errors import InvalidInputError
 from uncubed.space import Params, Space
@@ -94,7 +94,7 @@ class Search:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Belief,
+        belief: Predictor,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -139,7 +139,7 @@ class Search:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Belief,
+        belief: Predictor,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -188,7 +188,7 @@ class _Task(NamedTuple):
     space: Space
     acquisition: Acquisition
     parameter: float
-    belief: Belief
+    belief: Predictor
     worth: Worth
     held: Held
     admissible: Callable[[Params], bool] | None

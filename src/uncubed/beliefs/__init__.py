@@ -1,8 +1,16 @@
 """What is known about f: exact, projected or sketched, behind one protocol."""
 
-from uncubed.beliefs.base import Belief, Posterior, PosteriorGradient
+from uncubed.beliefs.base import Belief, Posterior, PosteriorGradient, Predictor
 from uncubed.beliefs.exact import ExactBelief
 from uncubed.beliefs.projected import ProjectedBelief
 from uncubed.beliefs.sketched import SketchedBelief
 
-__all__ = ["Belief", "ExactBelief", "Posterior", "PosteriorGradient", "ProjectedBelief", "SketchedBelief"]
+__all__ = [
+    "Belief",
+    "ExactBelief",
+    "Posterior",
+    "PosteriorGradient",
+    "Predictor",
+    "ProjectedBelief",
+    "SketchedBelief",
+]
