@@ -277,7 +277,7 @@ class Optimizer:
 
     @property
     def best(self) -> Trial:
-        """The point told with the largest posterior mean, not the luckiest value; unless values are found to be exact."""
+        """The point told with the largest posterior mean, not the luckiest value; the latter where values are exact."""
         return self._account.best()
 
     @property
