@@ -456,9 +456,9 @@ def test_a_fit_that_fails_keeps_the_bend(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def again(values: Array, **options: Any) -> Model:
-    """Told all of these, and the first once more."""
+    """Told all of these, and the first once more, for which it was evaluated again."""
     model = told(values, **options)
-    model.tell(POINTS[0], float(values[0]))
+    model.tell(POINTS[0], float(values[0]), looked=True)
     return model
 
 
@@ -495,3 +495,34 @@ def test_of_a_rugged_function_a_value_teaches_what_its_surroundings_did_not() ->
         lesson, variance = model.lesson(probe, 0.0), float(model.predict(probe[None, :]).variance[0])
         assert lesson.nats == pytest.approx(information_gain(variance, noise))
         assert lesson.nats > information_gain(float(model.belief.predict(probe[None, :]).variance[0]), noise)
+
+
+def test_a_copy_of_what_was_told_says_nothing_of_noise() -> None:
+    model = told(VALUES["noisy"])
+    for _ in range(5):
+        model.tell(POINTS[0], float(VALUES["noisy"][0]))
+    model.tell_many(POINTS, VALUES["noisy"])
+    assert not model.rugged
+
+
+def test_around_what_is_awaited_a_rugged_function_is_as_known_as_it_will_be() -> None:
+    model = again(VALUES["noisy"])
+    belief = model.belief.condition(PROBES)
+    np.testing.assert_array_equal(model.beyond(belief, PROBES).predict(PROBES), belief.predict(PROBES))
+
+
+def test_a_rugged_function_is_not_known_where_it_failed() -> None:
+    model = again(VALUES["noisy"])
+    model.learn(PROBES[0], -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
+    model.learn(POINTS[3], -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
+    assert model.rugged
+    failed = np.array([PROBES[0], POINTS[3]])
+    np.testing.assert_array_equal(model.predict(failed), model.belief.predict(failed))
+
+
+def test_where_the_best_value_is_too_good_to_be_believed_nothing_is_exact() -> None:
+    values = VALUES["noisy"].copy()
+    values[7] = 1e6
+    model = again(values)
+    assert model.history.repeats_itself
+    assert not model.rugged

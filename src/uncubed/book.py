@@ -70,7 +70,7 @@ class Book:
     def tell(self, id: int | None, action: Array, value: float, noise: float | None, lesson: Lesson) -> None:
         """A value came."""
         with self.changing():
-            self._learn(action, self.sign * value, noise, lesson)
+            self._learn(action, self.sign * value, noise, lesson, looked=id is not None)
             self._never.discard(action.tobytes())
             self._answered(id)
             self.told += 1
@@ -114,10 +114,8 @@ class Book:
         if id is not None:
             del self.pending[id]
 
-    def _learn(
-        self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False
-    ) -> None:
-        (self.model.learn if self.learns else self.model.write_down)(action, value, noise, lesson, imputed=imputed)
+    def _learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, **how: bool) -> None:
+        (self.model.learn if self.learns else self.model.write_down)(action, value, noise, lesson, **how)
 
     def _place_failures(self) -> None:
         """Tell the model of failures, once there is a worst value to stand for them."""

@@ -104,15 +104,16 @@ class History:
         nats: float = 0.0,
         model_order: int = 0,
         imputed: bool = False,
+        looked: bool = False,
     ) -> None:
-        """Write down one value."""
+        """Write down one value; `looked` if it was evaluated for this, and is no copy of what is known."""
         if self._length == len(self._table):
             self._table = np.concatenate([self._table, np.empty_like(self._table)])
         self._table[self._length] = (action, value, noise, nats, model_order, imputed)
         self._remember(value)
         self._length += 1
         self._imputed += imputed
-        self._merge(action, value, noise, imputed=imputed)
+        self._merge(action, value, noise, imputed=imputed, looked=looked)
 
     @property
     def repeats_itself(self) -> bool:
@@ -124,6 +125,11 @@ class History:
     def best(self) -> Array:
         """Actions of the `CONTENDERS` largest values, the largest first, shape (n, d)."""
         return self.actions[[-place for _, place in sorted(self._best, reverse=True)]]
+
+    @property
+    def largest(self) -> Array:
+        """The largest value, shape (1,), or (0,) before the first."""
+        return np.array([value for value, _ in heapq.nlargest(1, self._best)])
 
     def __contains__(self, action: Array) -> bool:
         return action.tobytes() in self._rows
@@ -150,14 +156,20 @@ class History:
         _, mean, _, precision, known_mean = self._rows[action.tobytes()]
         return known_mean if precision > 0.0 else mean
 
+    def exact_at(self, action: Array) -> float | None:
+        """The value told there, if none was made up for a failure and there is no noise; None if there is none."""
+        key = action.tobytes()
+        count, mean, _, precision, _ = self._rows.get(key, (0.0, 0.0, 0.0, 0.0, 0.0))
+        return None if count == 0.0 or precision > 0.0 or key in self._failed else mean
+
     def _column(self, name: str) -> Array:
         column: Array = self._table[name][: self._length]
         return column
 
-    def _compare(self, value: float, change: float | None) -> None:
+    def _compare(self, value: float, change: float | None, *, looked: bool) -> None:
         """A value, and by what it differs from what its action had before, None of an action that is new."""
         if change is not None:
-            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
+            self._same, self._other = self._same + (looked and change == 0.0), self._other + (change != 0.0)
         elif len(self._outcomes) < COMPARED:
             self._shared += value in self._outcomes
             self._outcomes.add(value)
@@ -166,7 +178,7 @@ class History:
         entry = (value, -self._length)  # of equal values the first
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
-    def _merge(self, action: Array, value: float, noise: float, *, imputed: bool) -> None:
+    def _merge(self, action: Array, value: float, noise: float, *, imputed: bool, looked: bool) -> None:
         key = action.tobytes()
         row = self._rows.setdefault(key, [0.0, 0.0, 0.0, 0.0, 0.0])
         if imputed:
@@ -179,6 +191,6 @@ class History:
         row[0] += 1.0
         change = value - row[1]
         if key not in self._failed:
-            self._compare(value, change if row[0] > 1.0 else None)
+            self._compare(value, change if row[0] > 1.0 else None, looked=looked)
         row[1] += change / row[0]
         row[2] += change * (value - row[1])

@@ -46,6 +46,9 @@ REPLAYED = 512
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
+RECENT = 512
+"""Values next to which a rugged function is known, at most, beside the atoms."""
+
 RUGGED = 1e-6
 """Noise variance, in a belief's units, from which on it is part of a function that repeats itself; less is rounding."""
 
@@ -105,10 +108,10 @@ class Model:
         self._filling: _Filling | None = None
         self._rng = np.random.default_rng(seed)
 
-    def tell(self, action: Array, value: float, noise: float | None = None) -> Lesson:
+    def tell(self, action: Array, value: float, noise: float | None = None, *, looked: bool = False) -> Lesson:
         """Learn one value and the variance of its noise where that is known, in the objective's units."""
         lesson = self.lesson(action, value, noise)
-        self.learn(action, value, noise, lesson)
+        self.learn(action, value, noise, lesson, looked=looked)
         return lesson
 
     def lesson(self, action: Array, value: float, noise: float | None = None) -> Lesson:
@@ -116,7 +119,7 @@ class Model:
         belief = self.belief
         kept, variance = belief.foresee(action)
         if self.rugged:
-            variance += float(Rugged(belief).ripple(action[None, :])[0])
+            variance = float(self.predict(action[None, :]).variance[0])
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
@@ -125,9 +128,18 @@ class Model:
             bool(self.scaling.clips(np.array([value]))[0]),
         )
 
-    def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False) -> None:
+    def learn(
+        self,
+        action: Array,
+        value: float,
+        noise: float | None,
+        lesson: Lesson,
+        *,
+        imputed: bool = False,
+        looked: bool = False,
+    ) -> None:
         """Learn one value, of which this is the lesson."""
-        self.write_down(action, value, noise, lesson, imputed=imputed)
+        self.write_down(action, value, noise, lesson, imputed=imputed, looked=looked)
         belief = self.belief
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         belief.update(action, float(self.scaling.scaled(np.array(value))), noise_variance=assumed)
@@ -136,7 +148,14 @@ class Model:
         self._advance()
 
     def write_down(
-        self, action: Array, value: float, noise: float | None, lesson: Lesson, *, imputed: bool = False
+        self,
+        action: Array,
+        value: float,
+        noise: float | None,
+        lesson: Lesson,
+        *,
+        imputed: bool = False,
+        looked: bool = False,
     ) -> None:
         """Enter a value in the history and learn nothing from it: a state to be restored knows it already."""
         self.history.add(
@@ -146,6 +165,7 @@ class Model:
             nats=lesson.nats,
             model_order=lesson.model_order,
             imputed=imputed,
+            looked=looked,
         )
 
     def tell_many(self, X: Array, values: Array, noises: Array | None = None) -> None:
@@ -179,23 +199,28 @@ class Model:
     @property
     def rugged(self) -> bool:
         """Whether what is taken for noise is part of the function: it repeats itself, and nobody knows of noise."""
-        found = self.known_noise is None and self.belief.noise_variance > RUGGED
-        return found and self.history.repeats_itself
+        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.repeats_itself
+        return found and not self.scaling.clips(self.history.largest).any()
 
-    def beyond(self, belief: Belief) -> Predictor:
-        """What a belief says of the function, beside what it was told."""
-        return Rugged(belief) if self.rugged else belief
+    def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:
+        """What a belief says of the function, which is more than one about the values told where that is rugged.
+
+        Args:
+            belief: the model's, or the same with what is awaited.
+            awaited: from where values are to come, shape (n, d).
+        """
+        if not self.rugged:
+            return belief
+        tried = [belief.dictionary, self.history.actions[-RECENT:], *([] if awaited is None else [awaited])]
+        return Rugged(belief, np.vstack(tried), self._exact_at)
 
     def predict(self, X: Array) -> Posterior:
-        """Mean and variance of the function, in the belief's units; a rugged one is known where it was told."""
-        posterior = self.beyond(self.belief).predict(X)
-        if not self.rugged:
-            return posterior
-        told = np.array([x in self.history for x in X], bool)
-        values = np.array([self.history.mean_at(x) for x in X[told]])
-        mean, variance = posterior.mean.copy(), np.where(told, 0.0, posterior.variance)
-        mean[told] = self.scaling.scaled(values)
-        return Posterior(mean, variance)
+        """Mean and variance of the function, in the belief's units."""
+        return self.beyond(self.belief).predict(X)
+
+    def _exact_at(self, action: Array) -> float | None:
+        value = self.history.exact_at(action)
+        return None if value is None else float(self.scaling.scaled(np.array(value)))
 
     # On disk
 

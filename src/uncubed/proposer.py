@@ -19,7 +19,7 @@ from uncubed.acquisition import (
     UpperConfidenceBound,
 )
 from uncubed.actions import Box, finite_beta, shifted, sobol
-from uncubed.beliefs import Belief
+from uncubed.beliefs import Belief, Predictor
 from uncubed.beliefs.projected import LEAST_NOVELTY
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
@@ -110,7 +110,7 @@ class Proposer:
         return self._search.hold(fixed)
 
     def propose(
-        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, repeats: Callable[[Selection], bool]
+        self, round: int, belief: Predictor, held: Any, rng: np.random.Generator, repeats: Callable[[Selection], bool]
     ) -> Selection:
         """The best of what is worth it; when nothing is, the best of the rest.
 
@@ -134,7 +134,7 @@ class Proposer:
         return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
 
     def find(
-        self, round: int, belief: Belief, rng: np.random.Generator, repeats: Callable[[Selection], bool]
+        self, round: int, belief: Predictor, rng: np.random.Generator, repeats: Callable[[Selection], bool]
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held, worth = self.hold({}), self.worth(round)
@@ -271,7 +271,7 @@ class Proposer:
     def _find(
         self,
         round: int,
-        belief: Belief,
+        belief: Predictor,
         held: Any,
         rng: np.random.Generator,
         *,
@@ -281,8 +281,8 @@ class Proposer:
     ) -> Selection | None:
         found: Selection | None = (search or self._search).maximise(
             self.acquisition,
-            self._parameter(round, belief, rng),
-            self.model.beyond(belief),
+            self._parameter(round, rng),
+            belief,
             rng,
             worth=worth,
             otherwise=otherwise,
@@ -292,14 +292,14 @@ class Proposer:
         return found
 
     def _finder(
-        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, search: Any = None
+        self, round: int, belief: Predictor, held: Any, rng: np.random.Generator, search: Any = None
     ) -> Callable[[Worth], Selection | None]:
         """What finds the best that is worth it, for one worth after the other, each time from the same generator."""
         return lambda worth: self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
 
-    def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
+    def _least_known(self, belief: Predictor, held: Any, rng: np.random.Generator) -> Selection | None:
         found: Selection | None = self._search.maximise(
-            PureExploration(), 0.0, self.model.beyond(belief), rng, worth=Worth(), held=held, **self._around()
+            PureExploration(), 0.0, belief, rng, worth=Worth(), held=held, **self._around()
         )
         return found
 
@@ -307,9 +307,9 @@ class Proposer:
         """Where a search looks closer, and what it may find."""
         return {"near": self.contenders().rows[:_NEAR], "admissible": self._admissible}
 
-    def _parameter(self, round: int, belief: Belief, rng: np.random.Generator) -> float:
+    def _parameter(self, round: int, rng: np.random.Generator) -> float:
         if not isinstance(self.acquisition, _OF_INCUMBENT):
-            return self.acquisition.parameter(round, self._domain, belief, rng)
+            return self.acquisition.parameter(round, self._domain, self.model.belief, rng)
         # Improvement over the best that is believed, not over the luckiest value.
         known = self.contenders()
         return float(known.mean[0]) if len(known.mean) else 0.0

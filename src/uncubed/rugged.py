@@ -1,5 +1,6 @@
 """A function that repeats itself without being smooth: what a fit takes for noise is part of it."""
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -14,17 +15,19 @@ WIDTH = 0.03
 
 @final
 class Rugged:
-    """f = g + r: g as a belief has it, and r of the variance of its noise, but for what lies next to an atom.
+    """f = g + r: g as a belief has it, and r of the variance of its noise, but for what lies next to a point tried.
 
-    So a point told is hardly worth another look, and any other may be better than the best by as much as r makes f
-    differ from its surroundings.
+    So a point told is not worth another look, and any other may be better than the best by as much as r makes f differ
+    from its surroundings.
 
     Args:
-        belief: about g, with at least one atom.
+        belief: about g.
+        tried: points told or awaited, shape (n, d), n > 0.
+        value_of: f at a point where it was told, in the belief's units; None elsewhere.
     """
 
-    def __init__(self, belief: Belief) -> None:
-        self._belief = belief
+    def __init__(self, belief: Belief, tried: Array, value_of: Callable[[Array], float | None]) -> None:
+        self._belief, self._tried, self._value_of = belief, tried, value_of
 
     @property
     def kernel(self) -> Kernel:
@@ -39,24 +42,21 @@ class Rugged:
     def predict(self, X: Array) -> Posterior:
         """Mean and variance of f at the rows of X, shape (n, d)."""
         mean, variance = self._belief.predict(X)
-        return Posterior(mean, variance + self.ripple(X))
+        values = np.array([self._value_of(x) for x in X], float)  # NaN for None
+        told = ~np.isnan(values)
+        ripple = self._belief.noise_variance * (1.0 - self._nearness(X)[1])
+        return Posterior(np.where(told, values, mean), np.where(told, 0.0, variance + ripple))
 
     def gradient(self, X: Array) -> PosteriorGradient:
-        """The same with their gradients in x."""
+        """The same with their gradients in x, as if nothing had been told at these rows themselves."""
         posterior, noise = self._belief.gradient(X), self._belief.noise_variance
-        away, decay = self._from_atoms(X)
-        slope = (2.0 * noise / WIDTH**2) * decay[:, None] * away / self.kernel.length_scale**2
+        away, near = self._nearness(X)
+        slope = (2.0 * noise / WIDTH**2) * near[:, None] * away / self.kernel.length_scale**2
         return posterior._replace(
-            variance=posterior.variance + noise * (1.0 - decay), variance_gradient=posterior.variance_gradient + slope
+            variance=posterior.variance + noise * (1.0 - near), variance_gradient=posterior.variance_gradient + slope
         )
 
-    def ripple(self, X: Array) -> Array:
-        """Variance of r at the rows of X, shape (n,)."""
-        ripple: Array = self._belief.noise_variance * (1.0 - self._from_atoms(X)[1])
-        return ripple
-
-    def _from_atoms(self, X: Array) -> tuple[Array, Array]:
-        """How far rows are from their nearest atom, shape (n, d), and exp(-r² / w²) of its distance r, shape (n,)."""
-        atoms = self._belief.dictionary
-        squares = self.kernel.squared_distance(X, atoms)
-        return X - atoms[squares.argmin(axis=1)], np.exp(-squares.min(axis=1) / WIDTH**2)
+    def _nearness(self, X: Array) -> tuple[Array, Array]:
+        """Rows from their nearest point tried, shape (n, d), and exp(-r² / w²) of its distance r, shape (n,)."""
+        squares = self.kernel.squared_distance(X, self._tried)
+        return X - self._tried[squares.argmin(axis=1)], np.exp(-squares.min(axis=1) / WIDTH**2)
