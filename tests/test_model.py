@@ -524,5 +524,5 @@ def test_where_the_best_value_is_too_good_to_be_believed_nothing_is_exact() -> N
     values = VALUES["noisy"].copy()
     values[7] = 1e6
     model = again(values)
-    assert model.history.repeats_itself
+    assert model.history.is_exact
     assert not model.rugged

@@ -51,6 +51,7 @@ class History:
         self._real: NDArray[np.intp] = np.empty(0, np.intp)
         self._length = self._imputed = 0
         self._same = self._other = 0  # values that came again: as before, and not
+        self._looked = 0  # of those as before, how many were evaluated for it
         self._outcomes: set[float] = set()
         self._shared = 0  # values that were those of another action
         self._failed: set[bytes] = set()  # actions with a value that was made up
@@ -117,9 +118,14 @@ class History:
 
     @property
     def repeats_itself(self) -> bool:
+        """Whether to tell again is to tell the same: it was some times, and never otherwise."""
+        return self.is_exact or (self._same >= ENOUGH and self._other == 0)
+
+    @property
+    def is_exact(self) -> bool:
         """Whether to look again shows the same: it did, some times if by chance it might, and never otherwise."""
         by_chance = self._shared > FEW * len(self._outcomes)
-        return self._same >= (ENOUGH if by_chance else 1) and self._other == 0
+        return self._looked >= (ENOUGH if by_chance else 1) and self._other == 0
 
     @property
     def best(self) -> Array:
@@ -169,7 +175,8 @@ class History:
     def _compare(self, value: float, change: float | None, *, looked: bool) -> None:
         """A value, and by what it differs from what its action had before, None of an action that is new."""
         if change is not None:
-            self._same, self._other = self._same + (looked and change == 0.0), self._other + (change != 0.0)
+            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
+            self._looked += looked and change == 0.0
         elif len(self._outcomes) < COMPARED:
             self._shared += value in self._outcomes
             self._outcomes.add(value)

@@ -198,8 +198,8 @@ class Model:
 
     @property
     def rugged(self) -> bool:
-        """Whether what is taken for noise is part of the function: it repeats itself, and nobody knows of noise."""
-        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.repeats_itself
+        """Whether what is taken for noise is part of the function: it is exact, and nobody knows of noise."""
+        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_exact
         return found and not self.scaling.clips(self.history.largest).any()
 
     def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:

@@ -209,6 +209,22 @@ def test_what_is_enqueued_is_held_while_the_rest_is_chosen(enqueued: dict[str, f
     assert not searched(study).optimizer.pending
 
 
+def test_what_a_trial_gives_is_the_answer_to_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bool] = []
+    tell = uc.Optimizer.tell
+
+    def heard(self: uc.Optimizer, what: Any, *args: Any, **options: Any) -> Any:
+        answers.append(isinstance(what, uc.Suggestion))
+        return tell(self, what, *args, **options)
+
+    monkeypatch.setattr(uc.Optimizer, "tell", heard)
+    study = studied(branin, 6)
+    study.add_trial(finished(params={"x": 1.0, "y": 1.0}, distributions=study.trials[0].distributions))
+    assert searched(study).optimizer.evaluations == 7
+    assert answers == [True] * 5 + [False]  # neither the first, before which nothing was asked, nor what others bring
+    assert not searched(study).optimizer.pending
+
+
 def test_when_the_common_space_changes_a_new_search_knows_the_past() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)

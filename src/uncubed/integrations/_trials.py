@@ -88,14 +88,24 @@ class Search:
         return self._milestones > before
 
     def _learn(self, finished: Sequence[FrozenTrial], *, many: bool) -> None:
-        for trial in finished:
-            self._drop(trial.number)  # it may have had other parameters than were suggested
-        points = [(point_of(self.space, trial), value_of(trial)) for trial in finished]
-        whole = [(point, value) for point, value in points if point is not None]
+        points = [(trial.number, point_of(self.space, trial), value_of(trial)) for trial in finished]
+        whole = [(number, point, value) for number, point, value in points if point is not None]
+        asked = {number: self._answered(number, point) for number, point, _ in points}
         if many and whole:
-            self.optimizer.tell_many(*zip(*whole, strict=True))
-        for point, value in () if many else whole:
-            self.optimizer.tell(point, value)
+            for suggestion in filter(None, asked.values()):
+                self.optimizer.cancel(suggestion)
+            self.optimizer.tell_many([point for _, point, _ in whole], [value for _, _, value in whole])
+        for number, point, value in () if many else whole:
+            self.optimizer.tell(asked[number] or point, value)
+
+    def _answered(self, number: int, point: Params | None) -> Suggestion | None:
+        """What was awaited of a trial that has finished, if it had the parameters that were suggested."""
+        awaited = self._unfinished.get(number)
+        if awaited is None or awaited[0] != point:
+            self._drop(number)
+            return None
+        del self._unfinished[number]
+        return awaited[1]
 
     def _expect(self, trial: FrozenTrial) -> bool:
         """Await the value of a trial, once its parameters are known; whether that is new."""
