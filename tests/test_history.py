@@ -85,10 +85,11 @@ def test_the_best_are_the_actions_of_the_largest_values_of_equals_the_first(n: i
     np.testing.assert_array_equal(written(rows, values).best, rows[largest])
 
 
-def test_a_value_that_came_again_as_before_says_that_it_will() -> None:
+def test_values_that_came_again_as_before_say_that_they_will() -> None:
     history = written(PLACES[[0, 1, 2]], np.array([1.0, 2.0, 3.0]))
-    assert not history.is_exact
-    history.add(PLACES[0], 1.0, looked=True)
+    for place, value in zip(PLACES[:ENOUGH], (1.0, 2.0, 3.0), strict=True):
+        assert not history.is_exact
+        history.add(place, value, looked=True)
     assert history.is_exact
     assert history.repeats_itself
     history.add(PLACES[2], 4.0, looked=True)
@@ -106,25 +107,11 @@ def test_copies_say_that_values_are_told_again_not_that_they_are_exact() -> None
     assert not history.repeats_itself
 
 
-def test_of_few_outcomes_values_must_come_again_some_times() -> None:
-    history = written(PLACES[[0, 1, 2]], np.array([1.0, 0.0, 1.0]))
-    for _ in range(ENOUGH - 1):
-        history.add(PLACES[0], 1.0, looked=True)
-        assert not history.is_exact
-    history.add(PLACES[1], 0.0, looked=True)
-    assert history.is_exact
-
-
-def test_one_value_of_many_that_two_actions_share_says_little() -> None:
-    rows, values = np.random.default_rng(0).random((2, 30, 2))
-    history = written(rows, np.append(values[:29, 0], values[0, 0]))
-    history.add(rows[5], float(values[5, 0]), looked=True)
-    assert history.is_exact
-
-
 def test_a_value_with_a_noise_is_not_exact() -> None:
     history = written(PLACES[[0, 1]], np.array([1.0, 2.0]))
-    history.add(PLACES[0], 1.0, looked=True)
+    for _ in range(ENOUGH):
+        history.add(PLACES[0], 1.0, looked=True)
+    assert history.is_exact
     history.add(PLACES[2], 3.0, noise=0.1)
     assert not history.is_exact
 
@@ -134,10 +121,8 @@ def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:
     for place in PLACES[:3]:
         history.add(place, 0.5, imputed=True)
         history.add(place, 0.5, looked=True)
-    for place in PLACES[:3]:
-        assert not history.is_exact
-        history.add(place, 0.5, looked=True)
-    history.add(PLACES[3], 1.5, looked=True)
+    for _ in range(ENOUGH):
+        history.add(PLACES[3], 1.5, looked=True)
     assert not history.is_exact
     history.add(PLACES[3], 1.5, looked=True)
     assert history.is_exact

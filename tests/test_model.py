@@ -14,6 +14,7 @@ from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning, NotPositiveDefiniteError
 from uncubed.fit import STEPS, Fit, Likelihood, fit
+from uncubed.history import ENOUGH
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, SquaredExponential
 from uncubed.model import SELDOM, SOME, Lesson, Model
@@ -456,9 +457,10 @@ def test_a_fit_that_fails_keeps_the_bend(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def again(values: Array, **options: Any) -> Model:
-    """Told all of these, and the first once more, for which it was evaluated again."""
+    """Told all of these, and the first ones once more, for which they were evaluated again."""
     model = told(values, **options)
-    model.tell(POINTS[0], float(values[0]), looked=True)
+    for point, value in zip(POINTS[:ENOUGH], values.tolist(), strict=False):
+        model.tell(point, value, looked=True)
     return model
 
 

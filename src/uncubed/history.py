@@ -14,13 +14,7 @@ CONTENDERS = 64
 """Largest values whose actions are at hand, however long the history is."""
 
 ENOUGH = 3
-"""Values that came again as before, from which on they are taken to be exact, where they could agree by chance."""
-
-FEW = 0.1
-"""Of the first values, that were those of another action, from which on values that come again may agree by chance."""
-
-COMPARED = 1000
-"""Values at most that are looked at for that."""
+"""Values that came again as before, from which on they are taken to be exact; of few outcomes two may agree."""
 
 
 @final
@@ -52,8 +46,6 @@ class History:
         self._length = self._imputed = 0
         self._same = self._other = 0  # values that came again: as before, and not
         self._looked = 0  # of those as before, how many were evaluated for it
-        self._outcomes: set[float] = set()
-        self._shared = 0  # values that were those of another action
         self._failed: set[bytes] = set()  # actions with a value that was made up
 
     def __len__(self) -> int:
@@ -119,13 +111,12 @@ class History:
     @property
     def repeats_itself(self) -> bool:
         """Whether to tell again is to tell the same: it was some times, and never otherwise."""
-        return self.is_exact or (self._same >= ENOUGH and self._other == 0)
+        return self._same >= ENOUGH and self._other == 0
 
     @property
     def is_exact(self) -> bool:
-        """Whether to look again shows the same: it did, some times if by chance it might, and never otherwise."""
-        by_chance = self._shared > FEW * len(self._outcomes)
-        return self._looked >= (ENOUGH if by_chance else 1) and self._other == 0
+        """Whether to look again shows the same: it did some times, and never otherwise."""
+        return self._looked >= ENOUGH and self._other == 0
 
     @property
     def best(self) -> Array:
@@ -172,15 +163,6 @@ class History:
         column: Array = self._table[name][: self._length]
         return column
 
-    def _compare(self, value: float, change: float | None, *, looked: bool) -> None:
-        """A value, and by what it differs from what its action had before, None of an action that is new."""
-        if change is not None:
-            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
-            self._looked += looked and change == 0.0
-        elif len(self._outcomes) < COMPARED:
-            self._shared += value in self._outcomes
-            self._outcomes.add(value)
-
     def _remember(self, value: float) -> None:
         entry = (value, -self._length)  # of equal values the first
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
@@ -197,7 +179,8 @@ class History:
             return
         row[0] += 1.0
         change = value - row[1]
-        if key not in self._failed:
-            self._compare(value, change if row[0] > 1.0 else None, looked=looked)
+        if row[0] > 1.0 and key not in self._failed:
+            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
+            self._looked += looked and change == 0.0
         row[1] += change / row[0]
         row[2] += change * (value - row[1])
