@@ -119,7 +119,7 @@ class Model:
         belief = self.belief
         kept, variance = belief.foresee(action)
         if self.rugged:
-            variance = float(self.predict(action[None, :]).variance[0])
+            variance = float(self.beyond(belief).predict(action[None, :]).variance[0])
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
@@ -203,7 +203,7 @@ class Model:
         return found and not self.scaling.clips(self.history.largest).any()
 
     def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:
-        """What a belief says of the function, which is more than one about the values told where that is rugged.
+        """What a belief says of the function, to choose by: of a rugged one, points next to those tried are no use.
 
         Args:
             belief: the model's, or the same with what is awaited.
@@ -214,9 +214,14 @@ class Model:
         tried = [belief.dictionary, self.history.actions[-RECENT:], *([] if awaited is None else [awaited])]
         return Rugged(belief, np.vstack(tried), self._exact_at)
 
+    def about(self) -> Predictor:
+        """What is believed of the function, to claim: a rugged one is known where it was told, and not beside."""
+        nothing = np.empty((0, self.history.dimension))
+        return Rugged(self.belief, nothing, self._exact_at) if self.rugged else self.belief
+
     def predict(self, X: Array) -> Posterior:
         """Mean and variance of the function, in the belief's units."""
-        return self.beyond(self.belief).predict(X)
+        return self.about().predict(X)
 
     def _exact_at(self, action: Array) -> float | None:
         value = self.history.exact_at(action)

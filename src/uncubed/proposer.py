@@ -212,7 +212,7 @@ class Proposer:
             whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
         """
         search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
-        belief = self.model.beyond(self.model.belief)
+        belief = self.model.about()
         top = search(_BOUND, self.width(), belief, rng, **self._around())
         # A lower bound is an upper bound of negative width.
         low = self._survey.maximise(_BOUND, -self.width(), belief, rng, worth=Worth(), **self._around())
@@ -220,7 +220,7 @@ class Proposer:
 
     def glance(self, rng: np.random.Generator) -> Bounds:
         """The same as far as is seen at once: the upper bound by a quick search, the lower one among what was told."""
-        belief = self.model.beyond(self.model.belief)
+        belief = self.model.about()
         top = self._search.maximise(_BOUND, self.width(), belief, rng, worth=Worth(), **self._around())
         return self._bounds(top)
 

@@ -22,7 +22,7 @@ class Rugged:
 
     Args:
         belief: about g.
-        tried: points told or awaited, shape (n, d), n > 0.
+        tried: points told or awaited, shape (n, d); none where nothing is to be taken for granted beside them.
         value_of: f at a point where it was told, in the belief's units; None elsewhere.
     """
 
@@ -58,5 +58,7 @@ class Rugged:
 
     def _nearness(self, X: Array) -> tuple[Array, Array]:
         """Rows from their nearest point tried, shape (n, d), and exp(-r² / w²) of its distance r, shape (n,)."""
+        if not len(self._tried):
+            return X, np.zeros(len(X))
         squares = self.kernel.squared_distance(X, self._tried)
         return X - self._tried[squares.argmin(axis=1)], np.exp(-squares.min(axis=1) / WIDTH**2)
