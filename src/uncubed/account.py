@@ -59,7 +59,7 @@ class Account:
         return dict(zip(self._space.names, (inverse / inverse.sum()).tolist(), strict=True))
 
     def best(self) -> Trial:
-        """The point told with the largest posterior mean; of a function that repeats itself, the largest value."""
+        """The point told with the largest posterior mean; of an exact function, the largest value."""
         rows, mean, variance = self._proposer.contenders()
         k = next((k for k, row in enumerate(rows) if not self._book.gave_no_value(row)), None)
         if k is None:

@@ -50,7 +50,7 @@ RECENT = 512
 """Values next to which a rugged function is known, at most, beside the atoms."""
 
 RUGGED = 1e-6
-"""Noise variance, in a belief's units, from which on it is part of a function that repeats itself; less is rounding."""
+"""Noise variance, in a belief's units, from which on it is part of a function that is exact; less is rounding."""
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
@@ -128,18 +128,9 @@ class Model:
             bool(self.scaling.clips(np.array([value]))[0]),
         )
 
-    def learn(
-        self,
-        action: Array,
-        value: float,
-        noise: float | None,
-        lesson: Lesson,
-        *,
-        imputed: bool = False,
-        looked: bool = False,
-    ) -> None:
-        """Learn one value, of which this is the lesson."""
-        self.write_down(action, value, noise, lesson, imputed=imputed, looked=looked)
+    def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, **how: bool) -> None:
+        """Learn one value, of which this is the lesson; how it came, as `write_down` has it."""
+        self.write_down(action, value, noise, lesson, **how)
         belief = self.belief
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         belief.update(action, float(self.scaling.scaled(np.array(value))), noise_variance=assumed)

@@ -1,4 +1,4 @@
-"""A function that repeats itself without being smooth: what a fit takes for noise is part of it."""
+"""A function that is exact without being smooth: what a fit takes for noise is part of it."""
 
 from collections.abc import Callable
 from typing import final
