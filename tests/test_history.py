@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -117,12 +119,45 @@ def test_a_value_with_a_noise_is_not_exact() -> None:
 
 
 def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:
-    history = written(PLACES[[0, 1, 2]], np.array([1.0, 2.0, 0.5]))
-    for place in PLACES[:3]:
+    history = written(PLACES[:3], np.array([1.0, 2.0, 3.0]))
+    for place, value in zip(PLACES[:ENOUGH], (1.0, 2.0, 3.0), strict=True):
+        assert not history.is_exact
         history.add(place, 0.5, imputed=True)
-        history.add(place, 0.5, looked=True)
-    for _ in range(ENOUGH):
-        history.add(PLACES[3], 1.5, looked=True)
-    assert not history.is_exact
-    history.add(PLACES[3], 1.5, looked=True)
+        history.add(place, value, looked=True)
     assert history.is_exact
+
+
+@settings(max_examples=60)
+@given(told=rows_and_values, data=st.data())
+def test_what_was_made_up_is_no_part_of_what_was_told(told: list[tuple[int, float]], data: st.DataObject) -> None:
+    made_up = data.draw(st.lists(st.booleans(), min_size=len(told), max_size=len(told)))
+    history, real = History(2), History(2)
+    for (k, value), imputed in zip(told, made_up, strict=True):
+        history.add(PLACES[k], value, imputed=imputed)
+        if not imputed:
+            real.add(PLACES[k], value)
+    for place in PLACES:
+        np.testing.assert_equal(history.mean_at(place), real.mean_at(place))
+        assert history.exact_at(place) == real.exact_at(place)
+    both, alone = (h.observations(real.all_rows()) for h in (history, real))
+    np.testing.assert_array_equal(both.scatter, alone.scatter)
+    counts = [sum(k == j for k, _ in told) for j in dict.fromkeys(k for k, _ in told)]
+    np.testing.assert_array_equal(history.observations(history.all_rows()).count, counts)
+
+
+@pytest.mark.parametrize("noise", [math.nan, 0.1])
+def test_before_and_after_a_failure_a_value_is_the_same(noise: float) -> None:
+    before, after = History(2), History(2)
+    before.add(PLACES[0], -3.0, imputed=True)
+    before.add(PLACES[0], 1.0, noise=noise)
+    after.add(PLACES[0], 1.0, noise=noise)
+    after.add(PLACES[0], -3.0, imputed=True)
+    assert before.mean_at(PLACES[0]) == after.mean_at(PLACES[0]) == 1.0
+    assert before.exact_at(PLACES[0]) == after.exact_at(PLACES[0]) == (None if noise > 0.0 else 1.0)
+
+
+def test_where_nothing_was_told_there_is_no_mean() -> None:
+    history = History(2)
+    history.add(PLACES[0], -3.0, imputed=True)
+    assert math.isnan(history.mean_at(PLACES[0]))
+    assert math.isnan(history.mean_at(PLACES[1]))

@@ -518,14 +518,15 @@ def test_around_what_is_awaited_a_rugged_function_is_as_known_as_it_will_be() ->
     np.testing.assert_array_equal(model.beyond(belief, PROBES).predict(PROBES), belief.predict(PROBES))
 
 
-def test_a_rugged_function_is_not_known_where_it_failed() -> None:
+def test_a_rugged_function_is_known_where_it_failed_only_if_it_was_told_there_too() -> None:
     model = again(VALUES["noisy"])
-    model.learn(PROBES[0], -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
-    model.learn(POINTS[3], -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
+    for action in (PROBES[0], POINTS[3]):
+        model.learn(action, -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
     assert model.rugged
-    failed = np.array([PROBES[0], POINTS[3]])
-    mean, variance = model.belief.predict(failed)
-    np.testing.assert_allclose(model.predict(failed), (mean, variance + model.belief.noise_variance))
+    mean, variance = model.belief.predict(PROBES[:1])
+    np.testing.assert_allclose(model.predict(PROBES[:1]), (mean, variance + model.belief.noise_variance))
+    value = model.scaling.scaled(VALUES["noisy"][3:4])
+    np.testing.assert_allclose(model.predict(POINTS[3:4]), (value, np.zeros(1)))
 
 
 def test_where_the_best_value_is_too_good_to_be_believed_nothing_is_exact() -> None:

@@ -434,6 +434,14 @@ def test_what_failed_is_not_the_best() -> None:
         assert opt.best.params == good.params
 
 
+def test_the_value_of_a_point_that_failed_too_is_what_was_told_there() -> None:
+    opt = Optimizer(SQUARE, seed=0)
+    for point, value in [({"x": 1.5, "y": 1.0}, -5.0), ({"x": 0.5, "y": 1.0}, 2.0)] * 3:
+        opt.tell(point, value)
+        opt.fail(point, "out of memory")
+    assert opt.best.value == 2.0
+
+
 # The best, the end and what is certified
 
 

@@ -91,8 +91,8 @@ class Account:
         return Milestone(self._book.evaluations, self.best().mean, *sorted(ends.tolist()))
 
     def _trial(self, action: Array, mean: float, variance: float) -> Trial:
-        sign, history = self._book.sign, self._model.history
-        value = sign * history.mean_at(action) if action in history else math.nan
+        sign = self._book.sign
+        value = sign * self._model.history.mean_at(action)
         middle, half = self._believed(np.array(mean), np.sqrt(variance))
         return Trial(self._space.decode(action), value, sign * float(middle), float(half))
 

@@ -46,7 +46,7 @@ class History:
         self._length = self._imputed = 0
         self._same = self._other = 0  # values that came again: as before, and not
         self._looked = 0  # of those as before, how many were evaluated for it
-        self._failed: set[bytes] = set()  # actions with a value that was made up
+        self._failed: dict[bytes, list[float]] = {}  # of actions with values that were made up, the same without them
 
     def __len__(self) -> int:
         return self._length
@@ -137,7 +137,7 @@ class History:
 
     def observations(self, X: Array) -> Observations:
         """What was seen at these actions, each told before, shape (m, d)."""
-        merged = np.array([self._rows[x.tobytes()] for x in X]).reshape(len(X), 5)
+        merged = np.array([self._seen(x.tobytes()) for x in X]).reshape(len(X), 5)
         count, mean, scatter, precision, known_mean = merged.T
         unknown, known = count > 0.0, precision > 0.0
         return Observations(
@@ -149,15 +149,16 @@ class History:
         )
 
     def mean_at(self, action: Array) -> float:
-        """The mean of the values told there; of those whose noise is known, if there are any."""
-        _, mean, _, precision, known_mean = self._rows[action.tobytes()]
-        return known_mean if precision > 0.0 else mean
+        """The mean of the values told there, of those whose noise is known if there are any; NaN if there are none."""
+        count, mean, _, precision, known_mean = self._told(action.tobytes())
+        if precision > 0.0:
+            return known_mean
+        return mean if count > 0.0 else math.nan
 
     def exact_at(self, action: Array) -> float | None:
-        """The value told there, if none was made up for a failure and there is no noise; None if there is none."""
-        key = action.tobytes()
-        count, mean, _, precision, _ = self._rows.get(key, (0.0, 0.0, 0.0, 0.0, 0.0))
-        return None if count == 0.0 or precision > 0.0 or key in self._failed else mean
+        """The value told there, if there is no noise; None if there is none."""
+        count, mean, _, precision, _ = self._told(action.tobytes())
+        return None if count == 0.0 or precision > 0.0 else mean
 
     def _column(self, name: str) -> Array:
         column: Array = self._table[name][: self._length]
@@ -167,20 +168,47 @@ class History:
         entry = (value, -self._length)  # of equal values the first
         (heapq.heappush if len(self._best) < CONTENDERS else heapq.heappushpop)(self._best, entry)
 
+    def _told(self, key: bytes) -> list[float]:
+        """What was seen at an action, without what was made up."""
+        return self._failed.get(key) or self._rows.get(key) or _nothing()
+
+    def _seen(self, key: bytes) -> list[float]:
+        """What was seen at an action, all in all; what was made up says nothing of the noise."""
+        count, mean, _, *known = self._rows[key]
+        return [count, mean, self._told(key)[2], *known]
+
     def _merge(self, action: Array, value: float, noise: float, *, imputed: bool, looked: bool) -> None:
         key = action.tobytes()
-        row = self._rows.setdefault(key, [0.0, 0.0, 0.0, 0.0, 0.0])
+        row = self._rows.setdefault(key, _nothing())
         if imputed:
-            self._failed.add(key)
+            self._failed.setdefault(key, row.copy())
+        else:
+            self._compare(self._told(key), value, noise, looked=looked)
+            if key in self._failed:
+                _take(self._failed[key], value, noise)
+        _take(row, value, noise)
+
+    def _compare(self, told: list[float], value: float, noise: float, *, looked: bool) -> None:
+        """Count whether a value came again as before."""
         if noise > 0.0:
             self._other += 1  # whoever knows its noise has some
-            row[3] += 1.0 / noise
-            row[4] += (value - row[4]) / (noise * row[3])
-            return
-        row[0] += 1.0
-        change = value - row[1]
-        if row[0] > 1.0 and key not in self._failed:
-            self._same, self._other = self._same + (change == 0.0), self._other + (change != 0.0)
-            self._looked += looked and change == 0.0
-        row[1] += change / row[0]
-        row[2] += change * (value - row[1])
+        elif told[0] > 0.0:
+            same = value == told[1]
+            self._same, self._other = self._same + same, self._other + (not same)
+            self._looked += looked and same
+
+
+def _nothing() -> list[float]:
+    return [0.0] * 5
+
+
+def _take(row: list[float], value: float, noise: float) -> None:
+    """Add a value to what was seen at an action."""
+    if noise > 0.0:
+        row[3] += 1.0 / noise
+        row[4] += (value - row[4]) / (noise * row[3])
+        return
+    row[0] += 1.0
+    change = value - row[1]
+    row[1] += change / row[0]
+    row[2] += change * (value - row[1])
