@@ -1,4 +1,4 @@
-"""What several test files share: kernels, wrong inputs, oracles and comparisons."""
+"""What several test files share: kernels, beliefs, wrong inputs, oracles and comparisons."""
 
 import json
 from collections.abc import Callable
@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from uncubed._typing import Array
-from uncubed.beliefs import Belief, Posterior
+from uncubed.beliefs import Belief, ExactBelief, Posterior, ProjectedBelief, SketchedBelief
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
 
 KERNEL_CLASSES: list[type[Kernel]] = [SquaredExponential, Matern12, Matern32, Matern52]
 KERNELS: list[Kernel] = [kind(scale, 1.7) for kind in KERNEL_CLASSES for scale in (0.8, [0.6, 1.3])]
 """Every kernel for inputs of dimension 2, isotropic and ARD."""
+
+BELIEFS: dict[str, Callable[[Kernel, float], Belief]] = {
+    "exact": ExactBelief,
+    "projected": ProjectedBelief,
+    "sketched": lambda kernel, noise: SketchedBelief(kernel, noise, oversampling=5.0, seed=0),
+}
+every_belief = pytest.mark.parametrize("kind", BELIEFS)
 
 EXPECTED_GOT = r": expected .+ got "
 

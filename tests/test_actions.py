@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import uncubed as uc
-from tests.helpers import central_difference
+from tests.helpers import BELIEFS, central_difference, every_belief
 from uncubed import actions as actions_module
 from uncubed._typing import Array
 from uncubed.actions import JOINT_DRAW
@@ -21,14 +20,8 @@ POINTWISE: list[uc.Acquisition] = [
     uc.PureExploration(),
     uc.PureExploitation(),
 ]
-BELIEFS: dict[str, Callable[[uc.Kernel, float], uc.Belief]] = {
-    "exact": uc.ExactBelief,
-    "projected": uc.ProjectedBelief,
-    "sketched": lambda kernel, noise: uc.SketchedBelief(kernel, noise, oversampling=5.0, seed=0),
-}
 
 every_acquisition = pytest.mark.parametrize("acquisition", POINTWISE, ids=lambda a: type(a).__name__)
-every_belief = pytest.mark.parametrize("kind", BELIEFS)
 
 
 def trained(

@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import uncubed as uc
-from tests.helpers import assert_close
+from tests.helpers import BELIEFS, assert_close, every_belief
 from uncubed._typing import Array
-
-BELIEFS: dict[str, Callable[[uc.Kernel, float], uc.Belief]] = {
-    "exact": uc.ExactBelief,
-    "projected": uc.ProjectedBelief,
-    "sketched": lambda kernel, noise: uc.SketchedBelief(kernel, noise, oversampling=5.0, seed=0),
-}
-every_belief = pytest.mark.parametrize("kind", BELIEFS)
 
 LINE = np.linspace(-3.0, 3.0, 61)[:, None]
 

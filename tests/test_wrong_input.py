@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 
 import uncubed as uc
-from tests.helpers import EXPECTED_GOT, NOT_NUMBERS, NOT_POINTS
+from tests.helpers import BELIEFS, EXPECTED_GOT, NOT_NUMBERS, NOT_POINTS, every_belief
 from uncubed._typing import Array
 
 GRID = np.stack(np.meshgrid(np.linspace(-2, 2, 6), np.linspace(-2, 2, 6)), axis=-1).reshape(-1, 2)
 ACTIONS: dict[str, Callable[[], uc.Finite | uc.Box]] = {
     "finite": lambda: uc.Finite(GRID),
     "box": lambda: uc.Box([-2.0, -2.0], [2.0, 2.0], pool=32, starts=2, steps=5),
-}
-BELIEFS: dict[str, Callable[[uc.Kernel, float], uc.Belief]] = {
-    "exact": uc.ExactBelief,
-    "projected": uc.ProjectedBelief,
-    "sketched": lambda kernel, noise: uc.SketchedBelief(kernel, noise, oversampling=5.0, seed=0),
 }
 ACQUISITIONS: list[uc.Acquisition] = [
     uc.UpperConfidenceBound(),
@@ -33,7 +28,6 @@ ACQUISITIONS: list[uc.Acquisition] = [
     uc.ThompsonSampling(),
 ]
 
-every_belief = pytest.mark.parametrize("kind", BELIEFS)
 every_set = pytest.mark.parametrize("actions", ACTIONS)
 every_acquisition = pytest.mark.parametrize("acquisition", ACQUISITIONS, ids=lambda a: type(a).__name__)
 

@@ -14,6 +14,7 @@ from uncubed.acquisition import Acquisition, Selection
 from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Belief
 from uncubed.beliefs.surface import Surface
+from uncubed.draws import Draws
 from uncubed.errors import InvalidInputError
 from uncubed.kernels import Kernel
 from uncubed.threads import one_thread
@@ -40,6 +41,7 @@ class Finite:
             raise InvalidInputError(f"X: expected at least one action with one coordinate, got shape {clean.shape}")
         clean.flags.writeable = False
         self.X = clean
+        self._draws: Draws | None = None  # made when it is drawn from
 
     def __repr__(self) -> str:
         return f"Finite({len(self.X)} actions of dimension {self.dimension})"
@@ -83,13 +85,21 @@ class Finite:
         """The row at which one joint draw of f, on at most `JOINT_DRAW` rows, is largest."""
         surface = self._surface(belief)
         if len(self.X) <= JOINT_DRAW:
-            rows = np.arange(len(self.X))
-        else:
-            rows = rng.choice(len(self.X), JOINT_DRAW, replace=False)
-            rows[0] = int(surface.mean.argmax())
+            draw = self._draw(belief, surface, rng)
+            best = int(draw.argmax())
+            return self._selected(surface, best, float(draw[best]))
+        rows = rng.choice(len(self.X), JOINT_DRAW, replace=False)
+        rows[0] = int(surface.mean.argmax())
         draw = belief.sample(self.X[rows], 1, rng)[0]
         best = int(draw.argmax())
         return self._selected(surface, int(rows[best]), float(draw[best]))
+
+    def _draw(self, belief: Belief, surface: Surface, rng: np.random.Generator) -> Array:
+        if self._draws is None or self._draws.kernel != belief.kernel:
+            self._draws = Draws(belief.kernel, self.X)
+        if self._draws.has(belief):
+            return self._draws.draw(belief, surface, rng)
+        return belief.sample(self.X, 1, rng).reshape(-1)
 
     def prepare(self, belief: Belief) -> None:
         """Have the belief keep mean and variance of these actions."""

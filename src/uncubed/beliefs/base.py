@@ -207,7 +207,7 @@ class Belief(ABC):
     def sample(self, X: ArrayLike, size: int, rng: np.random.Generator) -> Array:
         """Joint draws of f at the rows of X, shape (size, n); O(n³)."""
         clean = check.points("X", X, self.dimension)
-        draws: Array = rng.standard_normal((size, len(clean))) @ _root(self.covariance(clean)).T
+        draws: Array = rng.standard_normal((size, len(clean))) @ root(self.covariance(clean)).T
         draws += self.predict(clean).mean
         return draws
 
@@ -318,11 +318,17 @@ class Belief(ABC):
             self.surface.remove(row)
 
 
-def _root(covariance: Array) -> Array:
+def root(covariance: Array) -> Array:
     """R with R Rᵀ = covariance, which is often singular to rounding."""
     try:
-        return np.linalg.cholesky(covariance + 1e-10 * np.diagonal(covariance).max() * np.eye(len(covariance)))
+        return np.asarray(np.linalg.cholesky(nudged(covariance)), float)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(covariance)
-        root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-        return root
+        square_root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+        return square_root
+
+
+def nudged(covariance: Array) -> Array:
+    """The same with a little more on the diagonal."""
+    more: Array = covariance + 1e-10 * np.diagonal(covariance).max() * np.eye(len(covariance))
+    return more
