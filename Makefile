@@ -49,8 +49,8 @@ league: $(CORE) ## the league: all systems on the same problems, nights, goes on
 	$(LEAGUE).bandits run --seeds 10 --problems priors --limit 600 --jobs 2
 	$(LEAGUE).bandits run --seeds 3 --problems tables --limit 1800 --jobs 2
 	for seeds in 1 2 3 4 5; do \
-		$(LEAGUE) run --systems slow --problems slow --seeds $$seeds --evaluations 100 --limit 900 --jobs 2 && \
-		$(LEAGUE) run --systems slow --problems long --seeds $$seeds --evaluations 200 --limit 1800 --jobs 2 || exit; \
+		$(LEAGUE) run --systems slow --problems long --seeds $$seeds --evaluations 200 --limit 1800 --jobs 2 && \
+		$(LEAGUE) run --systems slow --problems slow --seeds $$seeds --evaluations 100 --limit 900 --jobs 2 || exit; \
 	done
 	$(LEAGUE) report
 
