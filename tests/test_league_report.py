@@ -78,10 +78,37 @@ def test_of_several_runs_of_a_game_one_that_came_so_far_counts() -> None:
 # Many systems
 
 
-def test_systems_meet_where_all_have_played() -> None:
-    rows = [row("a", seed=seed) for seed in range(4)] + [row("b", seed=seed) for seed in range(1, 5)]
+def test_systems_meet_on_problems_that_all_have_played_each_with_its_own_seeds() -> None:
+    rows = [row("a", problem, seed) for problem in "pq" for seed in range(4)] + [row("b", seed=seed) for seed in (1, 4)]
+    rows += [row(system, problem) for system in "ab" for problem in map(str, range(8))]
     meeting = scores.meet(scores.standings(rows, 50))
-    assert (meeting.systems, meeting.games) == (["a", "b"], [Game("p", seed) for seed in (1, 2, 3)])
+    assert (meeting.systems, meeting.problems) == (["a", "b"], [*map(str, range(8)), "p"])
+    assert meeting.on("p").games("a") == [Game("p", seed) for seed in range(4)]
+    assert meeting.on("p").games("b") == [Game("p", seed) for seed in (1, 4)]
+    np.testing.assert_array_equal(np.isnan(meeting.on("p").scores()[0]).T, [[0, 0, 0, 0, 1], [1, 0, 1, 1, 0]])
+
+
+@given(st.lists(st.tuples(st.floats(1e-3, 10.0), st.floats(1e-3, 10.0)), min_size=1, max_size=4))
+def test_seeds_of_others_do_not_matter_to_a_mean(regrets: list[tuple[float, float]]) -> None:
+    few = [row(system, seed=0, regret=[own]) for system, own in zip("ab", regrets[0], strict=True)]
+    more = [row("b", seed=k, regret=[own]) for k, (_, own) in enumerate(regrets) if k > 0]
+    found = [scores.means(scores.meet(scores.standings(rows, 50))) for rows in (few, few + more)]
+    for means in found:
+        assert means["a"] == pytest.approx((regrets[0][0] / 2.0,) * 3)
+    assert found[1]["b"].middle == pytest.approx(np.exp(np.mean(np.log([own / 2.0 for _, own in regrets]))))
+
+
+def test_rank_counts_the_share_of_games_in_which_others_are_better() -> None:
+    rows = [row("a", regret=[1.0]), *(row("b", seed=seed, regret=[r]) for seed, r in enumerate((0.5, 1.0, 2.0, 3.0)))]
+    ranks = scores.mean_ranks(scores.meet(scores.standings(rows, 50)))
+    assert (ranks["a"].middle, ranks["b"].middle) == (1.375, 1.625)
+
+
+@given(leagues())
+def test_ranks_of_systems_sum_up_to_what_they_are(rows: list[Row]) -> None:
+    meeting = scores.meet(scores.standings(rows, 50))
+    m = len(meeting.systems)
+    assert sum(one.middle for one in scores.mean_ranks(meeting).values()) == pytest.approx(m * (m + 1) / 2)
 
 
 def test_system_with_few_games_is_named_and_does_not_empty_the_table() -> None:
@@ -96,8 +123,8 @@ def test_system_with_few_games_is_named_and_does_not_empty_the_table() -> None:
 def test_better_system_has_the_better_score_and_rank() -> None:
     rows = [row(s, p, k, regret=[r]) for s, r in ((OURS, 0.2), ("b", 0.4)) for k in (0, 1) for p in "pq"]
     *_, first, second = tables.score_table(rows, FIELD, 50).splitlines()
-    assert first == f"| {OURS} | **0.10** | 0.10 to 0.10 | 1.00 | 1.00 to 1.00 | 1.00 | 1.00 to 1.00 | 0 |"
-    assert second == "| b | 0.20 | 0.20 to 0.20 | 2.00 | 2.00 to 2.00 | 2.00 | 2.00 to 2.00 | 0 |"
+    assert first == f"| {OURS} | **0.10** | 0.10 to 0.10 | 1.00 | 1.00 to 1.00 | 1.00 | 1.00 to 1.00 | 4 | 0 |"
+    assert second == "| b | 0.20 | 0.20 to 0.20 | 2.00 | 2.00 to 2.00 | 2.00 | 2.00 to 2.00 | 4 | 0 |"
     assert "| p | **0.10** | 0.20 |" in tables.problem_table(rows, FIELD, 50)
     assert "| q ◊ | **0.10** | 0.20 |" in tables.problem_table(rows, FIELD, 50)
     assert "| b | 0.20, 2.0 |" in tables.group_table(rows, FIELD, 50)
@@ -107,8 +134,8 @@ def test_better_system_has_the_better_score_and_rank() -> None:
 def test_only_models_are_ranked_among_models() -> None:
     found = [row(system, regret=[regret]) for system, regret in (("random", 0.1), (OURS, 0.2))]
     lines = tables.score_table(found, FIELD._replace(systems=list(SYSTEMS)), 50).splitlines()[-2:]
-    assert "| 2.00 | 2.00 to 2.00 | 1.00 | 1.00 to 1.00 | 0 |" in lines[0]
-    assert "| 1.00 | 1.00 to 1.00 |  |  | 0 |" in lines[1]
+    assert "| 2.00 | 2.00 to 2.00 | 1.00 | 1.00 to 1.00 | 1 | 0 |" in lines[0]
+    assert "| 1.00 | 1.00 to 1.00 |  |  | 1 | 0 |" in lines[1]
     assert "| random |" in tables.score_table(found[:1], FIELD._replace(systems=["random"]), 50)
 
 

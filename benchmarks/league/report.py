@@ -17,8 +17,8 @@ from benchmarks.league.runner import Row
 from benchmarks.league.scores import OURS, Field, mean_ranks, means, meet, place, standings
 from benchmarks.league.suites import LEAGUE, LONG, SLOW
 
-ALL = Field("All systems", list(SYSTEMS), SLOW, seeds=3, at=(25, 50, 100))
-LONGER = Field("All systems, longer", list(SYSTEMS), LONG, seeds=3, at=(25, 50, 100, 200))
+ALL = Field("All systems", list(SYSTEMS), SLOW, seeds=5, at=(25, 50, 100))
+LONGER = Field("All systems, longer", list(SYSTEMS), LONG, seeds=5, at=(25, 50, 100, 200))
 FAST = Field("Fast systems", systems(["fast"]), LEAGUE, seeds=10, at=(25, 50, 100, 200))
 LATER = (50, 100, 200)
 """Numbers of evaluations of tables where the beginning does not matter."""
@@ -106,7 +106,7 @@ def versions(results: Results) -> str:
 def summary(results: Results) -> str:
     """One short table: quality after 100 evaluations, and what a suggestion costs."""
     meeting = meet(standings(ALL.rows(results.runs), 100))
-    regrets, ranks = (of(meeting) if meeting.games else {} for of in (means, mean_ranks))
+    regrets, ranks = (of(meeting) if meeting.problems else {} for of in (means, mean_ranks))
     spent = costs.costs(results.loads)
     best_first = sorted(regrets, key=lambda s: (regrets[s].middle, place(s)))
     lines = [

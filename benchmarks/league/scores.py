@@ -1,8 +1,8 @@
 """What the rows say, in numbers: who is compared on what, means, ranks and ratios with their intervals.
 
 A run that was cut or failed keeps the regret it had reached (one without any has the problem's spread) and is counted
-as cut. Not all have played all: a slow system plays fewer problems and seeds. So several systems are compared on games
-that all of them have played (`meet`), and any two on games that both have (`pair`).
+as cut. Not all have played all: a slow system plays fewer problems and seeds. So several systems are compared on
+problems that all of them have played, each by the seeds it has (`meet`), and any two on games that both have (`pair`).
 """
 
 import math
@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from benchmarks.league.registry import SYSTEMS
 from benchmarks.league.runner import AT, DONE, Row
@@ -112,82 +111,88 @@ class Field(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Systems on the games that all of them have played.
+    """Systems on the problems that all of them have played, each with the seeds it has.
 
     Attributes:
         systems: those compared.
-        games: on these.
-        left_out: systems with too few games, and how many.
+        problems: on these.
+        left_out: systems with too few problems, and how many games they have played.
         found: where all stand.
     """
 
     systems: list[str]
-    games: list[Game]
+    problems: list[str]
     left_out: dict[str, int]
     found: Standings
 
-    @property
-    def problems(self) -> list[str]:
-        return sorted({game.problem for game in self.games})
-
     def on(self, problems: Collection[str]) -> "Meeting":
         """The same on some of the problems."""
-        return self._replace(games=[game for game in self.games if game.problem in problems])
+        return self._replace(problems=[problem for problem in self.problems if problem in problems])
 
     def among(self, systems: list[str]) -> "Meeting":
         """The same with some of the systems."""
         return self._replace(systems=systems)
 
+    def games(self, system: str) -> list[Game]:
+        """What a system has played of these problems."""
+        return sorted(game for game in self.found[system] if game.problem in self.problems)
+
     def scores(self) -> list[Array]:
-        """For each problem, shape (seeds, systems)."""
-        return [
-            np.array([[self.found[s][game].score for s in self.systems] for game in self.games if game.problem == one])
-            for one in self.problems
-        ]
+        """For each problem, shape (seeds, systems); NaN where a system has not played that seed."""
+        return [self._scores(problem) for problem in self.problems]
+
+    def _scores(self, problem: str) -> Array:
+        played = [{game.seed: one.score for game, one in on(self.found, [problem])[s].items()} for s in self.systems]
+        return np.array([[own.get(seed, math.nan) for own in played] for seed in sorted(set().union(*played))])
 
     def cut(self, system: str) -> int:
         """How many of its games were cut."""
-        return sum(self.found[system][game].cut for game in self.games)
+        return sum(self.found[system][game].cut for game in self.games(system))
 
 
 def meet(found: Standings) -> Meeting:
-    """Systems join, ours first and then those with most games, while enough problems are left to compare all on.
-
-    Seeds may be fewer: on all problems a few seeds say more of many systems than many seeds of few.
-    """
-    games, joined = {game for played in found.values() for game in played}, set[str]()
-    problems = len(_problems(games))
+    """Systems join, ours first and then those with most games, while enough problems are left to compare all on."""
+    played = {system: {game.problem for game in games} for system, games in found.items()}
+    problems, joined = set[str]().union(*played.values()), set[str]()
+    enough = SHARE * len(problems)
     for system in sorted(found, key=lambda name: (name != OURS, -len(found[name]), place(name))):
-        left = games & found[system].keys()
-        if len(_problems(left)) >= SHARE * problems:
-            games, joined = left, joined | {system}
+        if len(problems & played[system]) >= enough:
+            problems, joined = problems & played[system], joined | {system}
     left_out = {name: len(found[name]) for name in found if name not in joined}
-    return Meeting([name for name in found if name in joined], sorted(games) if joined else [], left_out, found)
-
-
-def _problems(games: Iterable[Game]) -> set[str]:
-    return {game.problem for game in games}
+    return Meeting([name for name in found if name in joined], sorted(problems) if joined else [], left_out, found)
 
 
 def bootstrap(problems: Sequence[Array], *, redraw: bool = True) -> Array:
     """Mean over seeds, then over problems, with its 95 % interval, shape (3, systems).
 
     Args:
-        problems: a value for each seed and system, shape (seeds, systems); seeds of each are drawn anew.
+        problems: a value for each seed and system, shape (seeds, systems), NaN for none; seeds of each are drawn anew.
         redraw: problems are too, as if these were some of many.
     """
+    return np.vstack([_mean(problems), np.quantile(_drawn(problems, redraw=redraw), [0.025, 0.975], axis=0)])
+
+
+def _mean(problems: Sequence[Array]) -> Array:
+    mean: Array = np.mean([np.nanmean(one, axis=0) for one in problems], axis=0)
+    return mean
+
+
+def _drawn(problems: Sequence[Array], *, redraw: bool = True) -> Array:
+    """Means of as many draws, shape (draws, systems)."""
     rng, count = np.random.default_rng(0), len(problems)
     means = np.stack([_drawn_means(one, rng) for one in problems])  # (problems, draws, systems)
     which = rng.integers(count, size=(DRAWS, count)) if redraw else np.tile(np.arange(count), (DRAWS, 1))
-    drawn = means[which, np.arange(DRAWS)[:, None]].mean(axis=1)
-    middle = np.mean([one.mean(axis=0) for one in problems], axis=0)
-    return np.vstack([middle, np.quantile(drawn, [0.025, 0.975], axis=0)])
+    drawn: Array = means[which, np.arange(DRAWS)[:, None]].mean(axis=1)
+    return drawn
 
 
 def _drawn_means(values: Array, rng: np.random.Generator) -> Array:
-    n = len(values)
-    weights: Array = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS) / n
-    return weights @ values
+    """All systems by the same seeds; where none of those was played, by all that were."""
+    n, there = len(values), np.isfinite(values)
+    weights: Array = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(float)
+    total = weights @ there
+    sums = weights @ np.where(there, values, 0.0)
+    return np.where(total > 0.0, sums / np.maximum(total, 1.0), np.nanmean(values, axis=0))
 
 
 def means(meeting: Meeting, *, redraw: bool = True) -> dict[str, Interval]:
@@ -200,14 +205,25 @@ def mean_ranks(meeting: Meeting) -> dict[str, Interval]:
     """1 is the best; equals share the mean of theirs."""
     if not meeting.systems:
         return {}
-    return _by_system(meeting, bootstrap([rankdata(one, axis=1) for one in meeting.scores()]))
+    return _by_system(meeting, bootstrap([_ranks(one) for one in meeting.scores()]))
+
+
+def _ranks(scores: Array) -> Array:
+    """Of each game: 1, and for every other system the share of its games that were better, equal ones by half."""
+    ranks = np.where(np.isfinite(scores), 1.0, math.nan)
+    for k, others in enumerate(scores.T):
+        theirs = others[np.isfinite(others)]
+        behind = 0.5 * (1.0 + np.sign(scores[..., None] - theirs)).mean(axis=-1)
+        behind[:, k] = 0.0
+        ranks += behind
+    return ranks
 
 
 def leaders(meeting: Meeting) -> set[str]:
     """The one of the least geometric mean, and all whose ratio to it could be 1 by its interval."""
     logs = [np.log(one) for one in meeting.scores()]
-    best = int(np.argmin(np.mean([one.mean(axis=0) for one in logs], axis=0)))
-    low = bootstrap([one - one[:, [best]] for one in logs])[1]
+    best, drawn = int(np.argmin(_mean(logs))), _drawn(logs)
+    low = np.quantile(drawn - drawn[:, [best]], 0.025, axis=0)
     return {system for system, bound in zip(meeting.systems, low, strict=True) if bound <= 0.0}
 
 
@@ -226,18 +242,23 @@ def course(rows: Sequence[Row], field: Field) -> Course:
     """To the last number of evaluations of the field."""
     last = meet(standings(field.rows(rows), field.at[-1]))
     own = [row for row in field.rows(rows) if row["system"] in last.systems]
-    by_count = {n: standings(own, n) for n in AT if n <= field.at[-1] and last.games}
-    whole = {n: last._replace(found=found) for n, found in by_count.items() if _have(found, last)}
+    by_count = {n: _same_games(standings(own, n), last) for n in AT if n <= field.at[-1] and last.problems}
+    whole = {n: last._replace(found=found) for n, found in by_count.items() if found is not None}
     return Course(list(whole), list(whole.values()))
 
 
-def _have(found: Standings, meeting: Meeting) -> bool:
-    return all(found.get(system, {}).keys() >= set(meeting.games) for system in meeting.systems)
+def _same_games(found: Standings, meeting: Meeting) -> Standings | None:
+    """None if a system has not come so far in one of them."""
+    games = {system: meeting.games(system) for system in meeting.systems}
+    if not all(found.get(system, {}).keys() >= set(own) for system, own in games.items()):
+        return None
+    return {system: {game: found[system][game] for game in own} for system, own in games.items()}
 
 
 def solved(meeting: Meeting, system: str, tolerance: float) -> float:
-    """The share of games whose regret by the spread is within a tolerance."""
-    return float(np.mean([meeting.found[system][game].score <= tolerance for game in meeting.games]))
+    """The share of games whose regret by the spread is within a tolerance, mean of the problems."""
+    own = meeting.among([system]).scores()
+    return float(np.mean([np.mean(one <= tolerance) for one in own]))
 
 
 # Two systems

@@ -32,7 +32,7 @@ FEWEST = 3
 def score_table(rows: Sequence[Row], field: Field, n: int) -> str:
     """Geometric mean of the regret by the spread, and mean rank among all and among Gaussian processes."""
     meeting = meet(standings(field.rows(rows), n))
-    if not meeting.games:
+    if not meeting.problems:
         return nothing(field, n)
     regrets, ranks = means(meeting), mean_ranks(meeting)
     models = mean_ranks(meeting.among([s for s in meeting.systems if _is_model(s)]))
@@ -43,18 +43,19 @@ def score_table(rows: Sequence[Row], field: Field, n: int) -> str:
             *_cells(regrets[system], bold=system in bold),
             *_rank_cells(ranks[system]),
             *(_rank_cells(models[system]) if system in models else ("", "")),
+            str(len(meeting.games(system))),
             str(meeting.cut(system)),
         ]
         for system in meeting.systems
     ]
-    head = ["system", "regret", "95 %", "rank", "95 %", "rank among GPs", "95 %", "cut"]
+    head = ["system", "regret", "95 %", "rank", "95 %", "rank among GPs", "95 %", "games", "cut"]
     return f"{said(meeting, field, n)}\n\n{markdown(head, lines)}"
 
 
 def mean_regret_table(rows: Sequence[Row], field: Field) -> str:
     """Geometric mean of the mean regret of all evaluations so far, by the spread."""
     by_count = {n: meet(standings(field.rows(rows), n, "mean_regret")) for n in field.at}
-    shown = {n: meeting for n, meeting in by_count.items() if meeting.games}
+    shown = {n: meeting for n, meeting in by_count.items() if meeting.problems}
     if not shown:
         return nothing(field, field.at[-1])
     regrets = {n: means(meeting) for n, meeting in shown.items()}
@@ -68,10 +69,10 @@ def mean_regret_table(rows: Sequence[Row], field: Field) -> str:
 def group_table(rows: Sequence[Row], field: Field, n: int) -> str:
     """Geometric mean of the regret and mean rank, group by group."""
     meeting = meet(standings(field.rows(rows), n))
-    if not meeting.games:
+    if not meeting.problems:
         return nothing(field, n)
     parts = {group: meeting.on(names) for group, names in groups(rows).items()}
-    shown = {group: part for group, part in parts.items() if part.games}
+    shown = {group: part for group, part in parts.items() if part.problems}
     regrets, ranks = ({g: of(part) for g, part in shown.items()} for of in (means, mean_ranks))
     bold = {group: leaders(part) for group, part in shown.items()}
     lines = [
@@ -94,11 +95,11 @@ def groups(rows: Iterable[Row]) -> dict[str, set[str]]:
 def problem_table(rows: Sequence[Row], field: Field, n: int) -> str:
     """Geometric means over seeds, to see where one loses; the least in bold."""
     meeting = meet(standings(field.rows(rows), n))
-    if not meeting.games:
+    if not meeting.problems:
         return nothing(field, n)
     lines = []
     for problem, scores in zip(meeting.problems, meeting.scores(), strict=True):
-        regrets = np.exp(np.log(scores).mean(axis=0))
+        regrets = np.exp(np.nanmean(np.log(scores), axis=0))
         best = 1.05 * regrets.min()
         lines.append([_marked(problem, rows), *(_bold(short(regret), regret <= best) for regret in regrets)])
     return f"{said(meeting, field, n)}\n\n{markdown(['problem', *map(label, meeting.systems)], lines)}"
@@ -119,10 +120,12 @@ def nothing(field: Field, n: int) -> str:
 
 def said(meeting: Meeting, field: Field, n: int) -> str:
     """What a table is of."""
-    problems, games = len(meeting.problems), len(meeting.games)
+    games = [len(meeting.games(system)) for system in meeting.systems]
+    played = f"{min(games)} games" if min(games) == max(games) else f"{min(games)} to {max(games)} games"
     few = ", ".join(f"{label(system)} {count}" for system, count in meeting.left_out.items())
     left_out = f" With too few games to be here: {few}." if few else ""
-    return f"**{field.title}, after {n} evaluations**: {problems} problems, {games} games of each system.{left_out}"
+    what = f"{len(meeting.problems)} problems, {played} of each system"
+    return f"**{field.title}, after {n} evaluations**: {what}.{left_out}"
 
 
 # Two systems
