@@ -142,7 +142,8 @@ class Meeting(NamedTuple):
         return [self._scores(problem) for problem in self.problems]
 
     def _scores(self, problem: str) -> Array:
-        played = [{game.seed: one.score for game, one in on(self.found, [problem])[s].items()} for s in self.systems]
+        here = on(self.found, [problem])
+        played = [{game.seed: one.score for game, one in here[system].items()} for system in self.systems]
         return np.array([[own.get(seed, math.nan) for own in played] for seed in sorted(set().union(*played))])
 
     def cut(self, system: str) -> int:

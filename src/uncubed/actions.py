@@ -6,6 +6,7 @@ from functools import cache, cached_property, lru_cache, partial
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats.qmc import Sobol
 
 from uncubed import _validation as check
@@ -84,22 +85,26 @@ class Finite:
     def maximise_draw(self, belief: Belief, rng: np.random.Generator) -> Selection:
         """The row at which one joint draw of f, on at most `JOINT_DRAW` rows, is largest."""
         surface = self._surface(belief)
-        if len(self.X) <= JOINT_DRAW:
-            draw = self._draw(belief, surface, rng)
-            best = int(draw.argmax())
-            return self._selected(surface, best, float(draw[best]))
-        rows = rng.choice(len(self.X), JOINT_DRAW, replace=False)
-        rows[0] = int(surface.mean.argmax())
-        draw = belief.sample(self.X[rows], 1, rng)[0]
+        rows = self._rows_to_draw(surface, rng)
+        draw = self._draw(rows, belief, surface, rng)
         best = int(draw.argmax())
         return self._selected(surface, int(rows[best]), float(draw[best]))
 
-    def _draw(self, belief: Belief, surface: Surface, rng: np.random.Generator) -> Array:
-        if self._draws is None or self._draws.kernel != belief.kernel:
-            self._draws = Draws(belief.kernel, self.X)
-        if self._draws.has(belief):
-            return self._draws.draw(belief, surface, rng)
-        return belief.sample(self.X, 1, rng).reshape(-1)
+    def _rows_to_draw(self, surface: Surface, rng: np.random.Generator) -> NDArray[np.intp]:
+        """All, or of a large set some at random with the one believed to be the best."""
+        if len(self.X) <= JOINT_DRAW:
+            return np.arange(len(self.X))
+        rows = rng.choice(len(self.X), JOINT_DRAW, replace=False)
+        rows[0] = int(surface.mean.argmax())
+        return rows
+
+    def _draw(self, rows: NDArray[np.intp], belief: Belief, surface: Surface, rng: np.random.Generator) -> Array:
+        if len(rows) == len(self.X):
+            if self._draws is None or self._draws.kernel != belief.kernel:
+                self._draws = Draws(belief.kernel, self.X)
+            if self._draws.has(belief):
+                return self._draws.draw(belief, surface, rng)
+        return belief.sample(self.X[rows], 1, rng).reshape(-1)
 
     def prepare(self, belief: Belief) -> None:
         """Have the belief keep mean and variance of these actions."""

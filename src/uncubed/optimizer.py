@@ -91,14 +91,26 @@ class Optimizer:
         self.seed = np.random.SeedSequence().entropy if seed is None else check.count("seed", seed, least=0)
         self.most_evaluations: int | None = check.optional("evaluations", evaluations, check.count)
         self._rng = np.random.default_rng(self.seed)
-        self._model = Model(
+        self._model = self._new_model()
+        self._proposer = self._new_proposer()
+        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
+        self.tolerance = tolerance
+        self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
+        self._account = Account(self.space, self._book, self._proposer)
+        self._noted = 0  # the model's fits, when the last milestone was noted
+        self._scribe = Scribe() if journal is None else Scribe.begin(Path(journal), partial(events.header, self))
+
+    def _new_model(self) -> Model:
+        return Model(
             self.space.groups,
             noise_variance=self.noise_variance,
-            kernel=kernel,
+            kernel=self.kernel,
             max_model_order=self.max_model_order,
             seed=int(self._rng.integers(2**32)),
         )
-        self._proposer = Proposer(
+
+    def _new_proposer(self) -> Proposer:
+        return Proposer(
             self.space,
             self._model,
             acquisition=self.acquisition,
@@ -107,12 +119,6 @@ class Optimizer:
             delta=self.delta,
             rng=self._rng,
         )
-        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
-        self.tolerance = tolerance
-        self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
-        self._account = Account(self.space, self._book, self._proposer)
-        self._noted = 0  # the model's fits, when the last milestone was noted
-        self._scribe = Scribe() if journal is None else Scribe.begin(Path(journal), partial(events.header, self))
 
     # Asking and telling
 
