@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
@@ -12,11 +12,13 @@ import uncubed as uc
 from tests.helpers import KERNEL_CLASSES
 from uncubed._gaussian import log_tau
 from uncubed._typing import Array
+from uncubed.acquisition import NoisyImprovement
 
 IMPROVEMENTS = [uc.ExpectedImprovement(), uc.MostProbableImprovement()]
 POINTWISE: list[uc.Acquisition] = [
     uc.UpperConfidenceBound(),
     *IMPROVEMENTS,
+    NoisyImprovement(0.5),
     uc.ProbabilityOfImprovement(),
     uc.PureExploration(),
     uc.PureExploitation(),
@@ -35,6 +37,7 @@ NAIVE: dict[type[uc.Acquisition], Formula] = {
     uc.UpperConfidenceBound: lambda mean, std, root_beta: mean + root_beta * std,
     uc.ExpectedImprovement: lambda *at: math.log(expected_improvement(*at)),
     uc.MostProbableImprovement: lambda *at: math.log(expected_improvement(*at)),
+    NoisyImprovement: lambda mean, std, xi: math.log(expected_improvement(mean, std**2 / math.sqrt(std**2 + 0.5), xi)),
     uc.ProbabilityOfImprovement: lambda mean, std, incumbent: math.log(norm.cdf((mean - incumbent) / std)),
     uc.PureExploration: lambda mean, std, _: std,
     uc.PureExploitation: lambda mean, std, _: mean,
@@ -184,6 +187,39 @@ def test_improvement_has_the_units_of_the_objective(
     for acquisition, scales in [(uc.ExpectedImprovement(), 1.0), (uc.ProbabilityOfImprovement(), 0.0)]:
         expected = value(acquisition, mean, std, incumbent) + scales * math.log(factor)
         assert value(acquisition, *other) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@settings(max_examples=30)
+@given(noise=st.floats(0.01, 10.0), incumbent=st.floats(-1.0, 2.0), where=st.floats(-2.0, 2.0))
+def test_noisy_improvement_is_that_of_the_mean_once_a_value_has_come(
+    noise: float, incumbent: float, where: float
+) -> None:
+    x = np.array([[where, 0.3]])
+
+    def belief() -> uc.ExactBelief:
+        before = uc.ExactBelief(uc.Matern52(0.8), noise_variance=noise)
+        before.update(np.array([0.1, 0.2]), 0.7)
+        return before
+
+    def gain(value: float) -> float:
+        after = belief()
+        after.update(x[0], value)
+        return max(float(after.predict(x).mean[0]) - incumbent, 0.0)
+
+    mean, variance = (float(part[0]) for part in belief().predict(x))
+    std = math.sqrt(variance + noise)
+    values = norm.ppf((np.arange(200) + 0.5) / 200, mean, std).tolist()  # as likely as each other
+    acquired = math.exp(value(NoisyImprovement(noise), mean, math.sqrt(variance), incumbent))
+    assert acquired == pytest.approx(np.mean([gain(one) for one in values]), rel=0.01, abs=2e-3)
+
+
+@given(mean=means, std=stds, incumbent=means)
+def test_noisy_improvement_is_expected_improvement_without_noise_and_no_more_with_it(
+    mean: float, std: float, incumbent: float
+) -> None:
+    exact = value(uc.ExpectedImprovement(), mean, std, incumbent)
+    assert value(NoisyImprovement(0.0), mean, std, incumbent) == pytest.approx(exact, rel=1e-12)
+    assert value(NoisyImprovement(0.1), mean, std, incumbent) <= exact
 
 
 # The one number an acquisition needs

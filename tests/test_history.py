@@ -94,9 +94,11 @@ def test_values_that_came_again_as_before_say_that_they_will() -> None:
         history.add(place, value, looked=True)
     assert history.is_exact
     assert history.repeats_itself
+    assert not history.is_noisy
     history.add(PLACES[2], 4.0, looked=True)
     assert not history.is_exact
     assert not history.repeats_itself
+    assert history.is_noisy
 
 
 def test_copies_say_that_values_are_told_again_not_that_they_are_exact() -> None:
@@ -114,8 +116,10 @@ def test_a_value_with_a_noise_is_not_exact() -> None:
     for _ in range(ENOUGH):
         history.add(PLACES[0], 1.0, looked=True)
     assert history.is_exact
+    assert not history.is_noisy
     history.add(PLACES[2], 3.0, noise=0.1)
     assert not history.is_exact
+    assert history.is_noisy
 
 
 def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:

@@ -229,7 +229,9 @@ def hills(params: Params) -> float:
 
 def test_of_a_function_that_repeats_itself_the_best_value_is_the_best_and_nothing_is_tried_again() -> None:
     opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0)
-    run(opt, hills, 40)
+    rng = np.random.default_rng(0)
+    told = [{"x": x, "y": y} for x, y in rng.random((40, 2)).tolist()]
+    opt.tell_many(told, [hills(params) for params in told])
     lucky = max(opt.log.values)
     noisy = opt.best
     for _ in range(ENOUGH):
@@ -243,6 +245,54 @@ def test_of_a_function_that_repeats_itself_the_best_value_is_the_best_and_nothin
         opt.tell(params, hills(params))
     assert len({repr(params) for params in tried}) == 20
     assert opt.best.value == max(opt.log.values)
+
+
+def noisy_square(params: Params, rng: np.random.Generator) -> float:
+    return float(-((params["x"] - 0.4) ** 2) - (params["y"] - 0.6) ** 2 + 0.1 * rng.standard_normal())
+
+
+def unclear(seed: int = 0, **options: Any) -> Optimizer:
+    """With noise, of which nobody knows, and a suggestion that would be next to a point told."""
+    opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=seed, **options)
+    rng = np.random.default_rng(seed)
+    told = [{"x": x, "y": y} for x, y in rng.random((40, 2)).tolist()]
+    opt.tell_many(told, [noisy_square(params, rng) for params in told])
+    return opt
+
+
+def test_until_it_is_known_whether_values_are_noisy_a_point_as_good_as_one_told_is_that_one() -> None:
+    opt, rng = unclear(), np.random.default_rng(1)
+    before = len(opt.log.values)
+    for _ in range(20):
+        suggestion = opt.ask()
+        opt.tell(suggestion, noisy_square(suggestion.params, rng))
+        if opt._model.noisy:
+            break
+    assert opt._model.noisy
+    tried = [repr(opt.params(k)) for k in range(len(opt.log.values))]
+    assert len(set(tried)) == len(tried) - 1  # one look was enough
+    assert tried[-1] in tried[:before]
+
+
+def test_a_look_again_at_a_point_is_not_asked_for_twice_nor_against_what_is_held_or_not_allowed() -> None:
+    opt = unclear()
+    told = {repr(opt.params(k)) for k in range(40)}
+    asked = [repr(opt.ask().params) for _ in range(12)]
+    assert len(set(asked)) == 12
+    assert told & set(asked)
+    assert unclear().ask(fixed={"x": 0.123}).params["x"] == 0.123
+
+    def allows(params: Params) -> bool:
+        return repr(params) not in told
+
+    careful = unclear(constraints=[allows])
+    assert not told & {repr(careful.ask().params) for _ in range(12)}
+
+
+def test_to_look_whether_it_is_done_does_not_change_a_look_again() -> None:
+    looked, not_looked = unclear(), unclear()
+    assert looked.done is None
+    assert looked.ask().params == not_looked.ask().params
 
 
 def test_a_decision_says_what_the_value_then_teaches() -> None:

@@ -1,14 +1,17 @@
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from uncubed.acquisition import ExpectedImprovement, Selection, UpperConfidenceBound
+from uncubed._typing import Array
+from uncubed.acquisition import ExpectedImprovement, NoisyImprovement, Selection, UpperConfidenceBound
 from uncubed.actions import finite_beta
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
 from uncubed.dimensions import Float, Int
 from uncubed.errors import InvalidInputError
+from uncubed.history import ENOUGH
 from uncubed.model import Model
 from uncubed.proposer import Proposer
 from uncubed.space import Space
@@ -62,6 +65,66 @@ def test_contenders_are_points_told_the_best_believed_first() -> None:
     assert all(row in p.model.history for row in rows)
     p.model.tell(np.array([0.4, 1.0]), 50.0)
     assert p.contenders().rows[0].tolist() == [0.4, 1.0]
+
+
+def noisy(u: Array, rng: np.random.Generator) -> float:
+    return float(np.sin(4.0 * u[0]) + u[1] + 0.2 * rng.standard_normal())
+
+
+def told(value: Callable[[Array, np.random.Generator], float]) -> Proposer:
+    p, rng = proposer(SQUARE, told=0), np.random.default_rng(0)
+    for u in SQUARE.sample(rng, 40):
+        p.model.tell(u, value(u, rng))
+    return p
+
+
+def test_the_twin_of_a_point_is_a_good_one_told_that_is_as_near_as_the_noise() -> None:
+    p = told(noisy)
+    assert p.model.unclear
+    kernel, noise = p.model.belief.kernel, p.model.belief.noise_variance
+    rows = p.contenders().rows
+    twins = 0
+    for u in SQUARE.sample(np.random.default_rng(1), 100):
+        twin = p.twin(u)
+        differences = 2.0 * (kernel.variance - kernel(u[None, :], rows)[0])
+        assert (twin is None) == (differences.min() > noise)
+        if twin is not None:
+            twins += 1
+            assert twin.tolist() == rows[differences.argmin()].tolist()
+    assert 0 < twins < 100
+    assert all(p.twin(row) is not None for row in rows)
+
+
+def test_once_it_is_known_whether_values_are_noisy_points_have_no_twins() -> None:
+    exact, differs, smooth = told(noisy), told(noisy), told(lambda u, _: float(np.sin(4.0 * u[0]) + u[1]))
+    for p, more in ((exact, 0.0), (differs, 0.1)):
+        rows, values = p.model.history.actions[:ENOUGH].copy(), p.model.history.values[:ENOUGH].copy()
+        for row, value in zip(rows, values, strict=True):
+            p.model.tell(row, float(value + more), looked=True)
+    for p in (exact, differs, smooth):
+        assert not p.model.unclear
+        assert all(p.twin(row) is None for row in p.contenders().rows)
+
+
+def test_where_values_are_known_to_be_noisy_a_suggestion_is_where_one_value_helps_most() -> None:
+    p = told(noisy)
+    assert p.model.noisy is False
+    assert isinstance(p._aim(), ExpectedImprovement)
+    first = p.model.history.actions[0].copy()
+    p.model.tell(first, noisy(first, np.random.default_rng(5)))
+    assert p.model.noisy
+    aim = p._aim()
+    assert isinstance(aim, NoisyImprovement)
+    assert aim.noise_variance == p.model.belief.noise_variance
+    found = p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0), never)
+    at, xi = SQUARE.sample(np.random.default_rng(2), 300), float(p.contenders().mean[0])
+    mean, variance = p.model.belief.predict(at)
+    worth = p.worth(1).of(mean, variance)
+    assert worth.any()
+    assert found.score >= aim.value(mean, np.sqrt(variance), xi)[worth].max()
+    given = proposer(SQUARE, acquisition=UpperConfidenceBound())
+    given.model.tell(first, 0.0, noise=0.1)
+    assert given._aim() is given.acquisition
 
 
 def test_when_nothing_is_worth_it_the_best_of_the_rest_is_proposed() -> None:

@@ -119,6 +119,11 @@ class History:
         return self._looked >= ENOUGH and self._other == 0
 
     @property
+    def is_noisy(self) -> bool:
+        """Whether to tell again was to tell something else, or somebody knows of noise."""
+        return self._other > 0
+
+    @property
     def best(self) -> Array:
         """Actions of the `CONTENDERS` largest values, the largest first, shape (n, d)."""
         return self.actions[[-place for _, place in sorted(self._best, reverse=True)]]

@@ -188,9 +188,19 @@ class Model:
         return int(self.scaling.clips(self.history.values).sum())
 
     @property
+    def noisy(self) -> bool:
+        """Whether it is known that what is taken for noise is noise."""
+        return self.known_noise is not None or self.history.is_noisy
+
+    @property
+    def unclear(self) -> bool:
+        """Whether what is taken for noise may as well be part of the function."""
+        return not self.noisy and self.belief.noise_variance > RUGGED and not self.history.is_exact
+
+    @property
     def rugged(self) -> bool:
         """Whether what is taken for noise is part of the function: it is exact, and nobody knows of noise."""
-        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_exact
+        found = not self.noisy and self.belief.noise_variance > RUGGED and self.history.is_exact
         return found and not self.scaling.clips(self.history.largest).any()
 
     def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:

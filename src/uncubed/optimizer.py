@@ -398,10 +398,22 @@ class Optimizer:
             left = (u for u in np.roll(first, -tried, axis=0) if not self._book.was_tried(u))
             return self._at(self._book.queue[0] if enqueued else next(left)), self._rng
         if self._foreseen is not None and self._foreseen[0] is not None and not fixed:
-            return self._foreseen[0], self._foreseen[1]
+            return self._or_twin(self._foreseen[0]), self._foreseen[1]
         rng = deepcopy(self._rng)
         held = self._proposer.hold(fixed)
-        return self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._repeats), rng
+        found = self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._repeats)
+        return found if fixed else self._or_twin(found), rng
+
+    def _or_twin(self, found: Selection) -> Selection:
+        """This, or instead a point that was tried, if nobody knows yet whether values are noisy."""
+        twin = None if found.row is not None else self._proposer.twin(found.action)
+        if twin is None or not self._may_be_tried_again(twin):
+            return found
+        return self._at(twin)
+
+    def _may_be_tried_again(self, action: Array) -> bool:
+        has_value = self._model.history.exact_at(action) is not None
+        return has_value and not self._book.is_awaited(action) and self._proposer.admissible(self.space.decode(action))
 
     def _at(self, action: Array) -> Selection:
         """What is expected of a point that was not searched for."""

@@ -13,6 +13,7 @@ from uncubed.acquisition import (
     Acquisition,
     ExpectedImprovement,
     MostProbableImprovement,
+    NoisyImprovement,
     ProbabilityOfImprovement,
     PureExploration,
     Selection,
@@ -145,6 +146,18 @@ class Proposer:
             if found is not None:
                 return found
         return None
+
+    def twin(self, action: Array) -> Array | None:
+        """A good point told that differs from this one by less than what may be noise, or may not; None if none does.
+
+        To try it again shows which, and teaches about as much.
+        """
+        rows, belief = self.contenders().rows, self.model.belief
+        if not self.model.unclear or not len(rows):
+            return None
+        differences = 2.0 * (belief.kernel.variance - belief.kernel(action[None, :], rows)[0])
+        nearest = int(differences.argmin())
+        return rows[nearest].copy() if differences[nearest] <= belief.noise_variance else None
 
     def is_known(self, found: Selection) -> bool:
         """Whether a point of an exact function is known, or it would be asked for again and again."""
@@ -280,7 +293,7 @@ class Proposer:
         search: Any = None,
     ) -> Selection | None:
         found: Selection | None = (search or self._search).maximise(
-            self.acquisition,
+            self._aim(),
             self._parameter(round, rng),
             belief,
             rng,
@@ -306,6 +319,12 @@ class Proposer:
     def _around(self) -> dict[str, Any]:
         """Where a search looks closer, and what it may find."""
         return {"near": self.contenders().rows[:_NEAR], "admissible": self._admissible}
+
+    def _aim(self) -> Acquisition:
+        """The acquisition; of improvement, that by one value where values are known to be noisy."""
+        if isinstance(self.acquisition, ExpectedImprovement) and self.model.noisy:
+            return NoisyImprovement(self.model.belief.noise_variance)
+        return self.acquisition
 
     def _parameter(self, round: int, rng: np.random.Generator) -> float:
         if not isinstance(self.acquisition, _OF_INCUMBENT):
