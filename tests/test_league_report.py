@@ -19,7 +19,7 @@ from benchmarks.league.runner import CUT, DONE, FAILED, Row
 from benchmarks.league.scores import OURS, Field, Game, Interval, Standing
 from benchmarks.league.suites import LEAGUE, LONG, SLOW
 
-FIELD = Field("Some", [OURS, "a", "b", "c"], ["p", "q"], seeds=10, at=(25, 50))
+FIELD = Field("Some", [OURS, "a", "b", "c"], ["p", "q"], at=(25, 50))
 SYSTEM = st.sampled_from(FIELD.systems)
 REGRETS = st.lists(st.floats(1e-3, 10.0), min_size=2, max_size=2)
 

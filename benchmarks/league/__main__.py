@@ -75,8 +75,7 @@ def weigh(options: argparse.Namespace) -> None:
 
 def table(options: argparse.Namespace) -> None:
     rows = runner.read(options.rows)
-    seeds = 1 + max((row["seed"] for row in rows), default=0)
-    field = Field(f"On {', '.join(options.problems)}", systems(options.systems), expand(options.problems), seeds, SHOWN)
+    field = Field(f"On {', '.join(options.problems)}", systems(options.systems), expand(options.problems), SHOWN)
     own = field.rows(rows)
     shown = [n for n in SHOWN if any(n in row["at"] for row in own)]
     parts = [of(own, field, n) for of in (tables.score_table, tables.group_table) for n in shown]

@@ -17,9 +17,9 @@ from benchmarks.league.runner import Row
 from benchmarks.league.scores import OURS, Field, mean_ranks, means, meet, place, standings
 from benchmarks.league.suites import LEAGUE, LONG, SLOW
 
-ALL = Field("All systems", list(SYSTEMS), SLOW, seeds=5, at=(25, 50, 100))
-LONGER = Field("All systems, longer", list(SYSTEMS), LONG, seeds=5, at=(25, 50, 100, 200))
-FAST = Field("Fast systems", systems(["fast"]), LEAGUE, seeds=10, at=(25, 50, 100, 200))
+ALL = Field("All systems", list(SYSTEMS), SLOW, at=(25, 50, 100))
+LONGER = Field("All systems, longer", list(SYSTEMS), LONG, at=(25, 50, 100, 200))
+FAST = Field("Fast systems", systems(["fast"]), LEAGUE, at=(25, 50, 100, 200))
 LATER = (50, 100, 200)
 """Numbers of evaluations of tables where the beginning does not matter."""
 

@@ -91,23 +91,17 @@ class Field(NamedTuple):
         title: in tables and figures.
         systems: by name.
         problems: by name.
-        seeds: how many, from 0.
         at: numbers of evaluations to look at, the last is where they end.
     """
 
     title: str
     systems: Sequence[str]
     problems: Sequence[str]
-    seeds: int
     at: Sequence[int]
 
     def rows(self, rows: Iterable[Row]) -> list[Row]:
         """Those that belong to it."""
-        return [
-            row
-            for row in rows
-            if row["system"] in self.systems and row["problem"] in self.problems and row["seed"] < self.seeds
-        ]
+        return [row for row in rows if row["system"] in self.systems and row["problem"] in self.problems]
 
 
 class Meeting(NamedTuple):

@@ -365,8 +365,11 @@ def test_a_pipeline_and_its_steps() -> None:
 
 
 def told(search: UncubedSearchCV) -> list[float]:
-    values: list[float] = search.optimizer_.log.values.tolist()
-    return values
+    """The value of each point in the order they came; of one suggested again it is told the same, without a fit."""
+    optimizer, values = search.optimizer_, dict[str, float]()
+    for k, value in enumerate(optimizer.log.values.tolist()):
+        assert values.setdefault(repr(optimizer.params(k)), value) == value
+    return list(values.values())
 
 
 def both(estimator: Any, X: Any, y: Any) -> dict[str, float]:
