@@ -13,6 +13,7 @@ from tests.helpers import KERNEL_CLASSES
 from uncubed._gaussian import log_tau
 from uncubed._typing import Array
 from uncubed.acquisition import NoisyImprovement
+from uncubed.beliefs import PosteriorGradient
 
 IMPROVEMENTS = [uc.ExpectedImprovement(), uc.MostProbableImprovement()]
 POINTWISE: list[uc.Acquisition] = [
@@ -211,6 +212,15 @@ def test_noisy_improvement_is_that_of_the_mean_once_a_value_has_come(
     values = norm.ppf((np.arange(200) + 0.5) / 200, mean, std).tolist()  # as likely as each other
     acquired = math.exp(value(NoisyImprovement(noise), mean, math.sqrt(variance), incumbent))
     assert acquired == pytest.approx(np.mean([gain(one) for one in values]), rel=0.01, abs=2e-3)
+
+
+@given(exponent=st.integers(-100, 100), mean=means)
+def test_noisy_improvement_knows_that_nothing_can_be_gained_where_all_is_known(exponent: int, mean: float) -> None:
+    posterior = PosteriorGradient(np.array([mean]), np.zeros(1), np.ones((1, 2)), np.ones((1, 2)))
+    for noise in (0.0, 10.0**exponent):
+        value, gradient = NoisyImprovement(noise).climb(posterior, 0.5)
+        assert value == -np.inf
+        assert np.isfinite(gradient).all()
 
 
 @given(mean=means, std=stds, incumbent=means)

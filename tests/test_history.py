@@ -111,15 +111,37 @@ def test_copies_say_that_values_are_told_again_not_that_they_are_exact() -> None
     assert not history.repeats_itself
 
 
+def test_it_is_unclear_whether_values_are_exact_until_looks_agree_or_one_differs() -> None:
+    exact, noisy = (written(PLACES[:3], np.array([1.0, 2.0, 3.0])) for _ in range(2))
+    for place, value in zip(PLACES[:ENOUGH], (1.0, 2.0, 3.0), strict=True):
+        assert exact.is_unclear
+        exact.add(place, value, looked=True)
+    assert exact.looks == ENOUGH
+    assert not exact.is_unclear
+    assert noisy.is_unclear
+    noisy.add(PLACES[0], 1.1)
+    assert not noisy.is_unclear
+    assert noisy.is_noisy
+
+
+def test_what_differs_by_rounding_is_the_same() -> None:
+    history = written(PLACES[:3], np.array([1.0, -2e8, 3e-8]))
+    for place, value in zip(PLACES[:ENOUGH], (1.0 + 1e-15, -2e8 * (1.0 - 2e-16), 3e-8 * (1.0 + 2e-16)), strict=True):
+        history.add(place, value, looked=True)
+    assert history.is_exact
+    history.add(PLACES[2], 3e-8 * (1.0 + 1e-9), looked=True)
+    assert history.is_noisy
+
+
 def test_a_value_with_a_noise_is_not_exact() -> None:
     history = written(PLACES[[0, 1]], np.array([1.0, 2.0]))
     for _ in range(ENOUGH):
         history.add(PLACES[0], 1.0, looked=True)
     assert history.is_exact
-    assert not history.is_noisy
     history.add(PLACES[2], 3.0, noise=0.1)
     assert not history.is_exact
-    assert history.is_noisy
+    assert not history.is_unclear
+    assert not history.is_noisy  # that this one is says nothing of the others
 
 
 def test_what_was_made_up_for_a_failure_says_nothing_of_repeats() -> None:

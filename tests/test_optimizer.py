@@ -289,6 +289,53 @@ def test_a_look_again_at_a_point_is_not_asked_for_twice_nor_against_what_is_held
     assert not told & {repr(careful.ask().params) for _ in range(12)}
 
 
+def is_told(opt: Optimizer, suggestion: Suggestion) -> bool:
+    return suggestion.decision.action in opt._model.history
+
+
+def until_a_look_again(opt: Optimizer) -> Suggestion:
+    """The first one; what comes before gets a value without noise."""
+    for _ in range(20):
+        if is_told(opt, suggestion := opt.ask()):
+            return suggestion
+        opt.tell(suggestion, -((suggestion.params["x"] - 0.4) ** 2) - (suggestion.params["y"] - 0.6) ** 2)
+    raise AssertionError("none in 20 suggestions")
+
+
+@pytest.mark.parametrize("end", ["cancel", "fail"])
+def test_a_look_again_that_brings_nothing_is_the_last_that_is_made_to_find_out(end: str) -> None:
+    opt = unclear()
+    look = until_a_look_again(opt)
+    opt.cancel(look) if end == "cancel" else opt.fail(look, "it is there already")
+    assert opt._model.unclear
+    nearest = opt._proposer.twin(look.decision.action)
+    assert nearest is not None
+    assert not opt._may_be_tried_again(nearest)
+    assert len({opt.ask().decision.action.tobytes() for _ in range(5)} - {look.decision.action.tobytes()}) >= 4
+
+
+def test_a_look_again_is_informative_or_not_made() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        opt = Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=seed, budget=Budget.constant(0.3))
+        for _ in range(25):
+            suggestion = opt.ask()
+            assert suggestion.decision.informative or not is_told(opt, suggestion)
+            opt.tell(suggestion, noisy_square(suggestion.params, rng))
+
+
+def test_a_study_with_looks_again_goes_on_after_an_interruption_as_without_one(tmp_path: Path) -> None:
+    uninterrupted, journal = unclear(), tmp_path / "study"
+    look = until_a_look_again(uninterrupted)
+    with unclear(journal=journal) as interrupted:
+        assert until_a_look_again(interrupted).params == look.params
+    with Optimizer.resume(journal) as resumed:
+        for opt in (uninterrupted, resumed):
+            opt.cancel(opt.pending[look.id])
+        for _ in range(5):
+            assert resumed.ask().params == uninterrupted.ask().params
+
+
 def test_to_look_whether_it_is_done_does_not_change_a_look_again() -> None:
     looked, not_looked = unclear(), unclear()
     assert looked.done is None

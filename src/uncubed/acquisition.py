@@ -291,12 +291,16 @@ class NoisyImprovement(_Improvement):
     def _value_and_partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array, Array]:
         value, by_mean, by_moved = super()._value_and_partials(mean, self._moved(std), parameter)
         variance = std * std
-        by_std = std * (variance + 2.0 * self.noise_variance) / (variance + self.noise_variance) ** 1.5
-        return value, by_mean, by_moved * by_std
+        with np.errstate(over="ignore", invalid="ignore"):  # where nothing can move, as in `climb`
+            by_std = std * (variance + 2.0 * self.noise_variance) / np.maximum(self._total(std), _TINY) ** 1.5
+            return value, by_mean, by_moved * by_std
 
     def _moved(self, std: Array) -> Array:
-        moved: Array = std * std / np.sqrt(std * std + self.noise_variance)
+        moved: Array = std * std / np.sqrt(np.maximum(self._total(std), _TINY))
         return moved
+
+    def _total(self, std: Array) -> Array:
+        return std * std + self.noise_variance
 
 
 @final

@@ -31,6 +31,8 @@ class Book:
         self.failures: list[Failure] = []
         self.milestones: list[Milestone] = []
         self.asked = self.told = 0
+        self.asked_again = 0
+        """Suggestions of points whose value was known."""
         self.learns = True
         """Not while a journal is read up to a state that is known."""
         self._never: set[bytes] = set()  # actions that failed and never gave a value
@@ -65,6 +67,7 @@ class Book:
         if enqueued:
             del self.queue[0]
         self.asked = suggestion.id + 1
+        self.asked_again += suggestion.decision.action in self.model.history
         self.pending[suggestion.id] = suggestion
 
     def tell(self, id: int | None, action: Array, value: float, noise: float | None, lesson: Lesson) -> None:

@@ -13,6 +13,9 @@ from uncubed.observations import Observations
 CONTENDERS = 64
 """Largest values whose actions are at hand, however long the history is."""
 
+ROUNDING = 1e-12
+"""Of a value: what differs less is the same."""
+
 ENOUGH = 3
 """Values that came again as before, from which on they are taken to be exact; of few outcomes two may agree."""
 
@@ -44,7 +47,7 @@ class History:
         self._best: list[tuple[float, int]] = []  # a heap of the largest values and their places
         self._real: NDArray[np.intp] = np.empty(0, np.intp)
         self._length = self._imputed = 0
-        self._same = self._other = 0  # values that came again: as before, and not
+        self._same = self._differ = self._known = 0  # values that came again: as before, and not; and with a noise
         self._looked = 0  # of those as before, how many were evaluated for it
         self._failed: dict[bytes, list[float]] = {}  # of actions with values that were made up, the same without them
 
@@ -111,17 +114,31 @@ class History:
     @property
     def repeats_itself(self) -> bool:
         """Whether to tell again is to tell the same: it was some times, and never otherwise."""
-        return self._same >= ENOUGH and self._other == 0
+        return self._same >= ENOUGH and not self._has_noise
 
     @property
     def is_exact(self) -> bool:
         """Whether to look again shows the same: it did some times, and never otherwise."""
-        return self._looked >= ENOUGH and self._other == 0
+        return self._looked >= ENOUGH and not self._has_noise
 
     @property
     def is_noisy(self) -> bool:
-        """Whether to tell again was to tell something else, or somebody knows of noise."""
-        return self._other > 0
+        """Whether to tell again was to tell something else."""
+        return self._differ > 0
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether nothing says that values are exact, or that they are not."""
+        return self._looked < ENOUGH and not self._has_noise
+
+    @property
+    def looks(self) -> int:
+        """Values that came again as before, evaluated for it."""
+        return self._looked
+
+    @property
+    def _has_noise(self) -> bool:
+        return self._differ + self._known > 0
 
     @property
     def best(self) -> Array:
@@ -196,10 +213,10 @@ class History:
     def _compare(self, told: list[float], value: float, noise: float, *, looked: bool) -> None:
         """Count whether a value came again as before."""
         if noise > 0.0:
-            self._other += 1  # whoever knows its noise has some
+            self._known += 1  # whoever knows its noise has some
         elif told[0] > 0.0:
-            same = value == told[1]
-            self._same, self._other = self._same + same, self._other + (not same)
+            same = math.isclose(value, told[1], rel_tol=ROUNDING)
+            self._same, self._differ = self._same + same, self._differ + (not same)
             self._looked += looked and same
 
 

@@ -195,12 +195,12 @@ class Model:
     @property
     def unclear(self) -> bool:
         """Whether what is taken for noise may as well be part of the function."""
-        return not self.noisy and self.belief.noise_variance > RUGGED and not self.history.is_exact
+        return self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_unclear
 
     @property
     def rugged(self) -> bool:
         """Whether what is taken for noise is part of the function: it is exact, and nobody knows of noise."""
-        found = not self.noisy and self.belief.noise_variance > RUGGED and self.history.is_exact
+        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_exact
         return found and not self.scaling.clips(self.history.largest).any()
 
     def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:

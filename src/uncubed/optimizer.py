@@ -406,14 +406,17 @@ class Optimizer:
 
     def _or_twin(self, found: Selection) -> Selection:
         """This, or instead a point that was tried, if nobody knows yet whether values are noisy."""
-        twin = None if found.row is not None else self._proposer.twin(found.action)
-        if twin is None or not self._may_be_tried_again(twin):
+        action = None if found.row is not None else self._proposer.twin(found.action)
+        if action is None or not self._may_be_tried_again(action):
             return found
-        return self._at(twin)
+        twin = self._at(action)
+        return twin if twin.variance > self._proposer.threshold(self._book.asked + 1) else found
 
     def _may_be_tried_again(self, action: Array) -> bool:
-        has_value = self._model.history.exact_at(action) is not None
-        return has_value and not self._book.is_awaited(action) and self._proposer.admissible(self.space.decode(action))
+        """Whether a value was told there, and every look again so far has brought one: none is out, failed or lost."""
+        history = self._model.history
+        answered = self._book.asked_again == history.looks and history.exact_at(action) is not None
+        return answered and self._proposer.admissible(self.space.decode(action))
 
     def _at(self, action: Array) -> Selection:
         """What is expected of a point that was not searched for."""

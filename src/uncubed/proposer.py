@@ -148,7 +148,7 @@ class Proposer:
         return None
 
     def twin(self, action: Array) -> Array | None:
-        """A good point told that differs from this one by less than what may be noise, or may not; None if none does.
+        """A contender that differs from this point by less than what may be noise, or may not; None if none does.
 
         To try it again shows which, and teaches about as much.
         """

@@ -361,6 +361,17 @@ def test_a_pipeline_and_its_steps() -> None:
     assert set(search.optimizer_.importance()) == {"scaler", "svc__C"}
 
 
+def test_scores_of_memory_are_no_evidence_that_they_are_exact() -> None:
+    search, rng = Search({"x": stats.uniform(0, 1), "y": stats.uniform(0, 1)}, seed=0), np.random.default_rng(0)
+    for _ in range(40):
+        suggestion = search.ask()
+        assert suggestion is not None
+        search.tell(suggestion, -((suggestion.params["x"] - 0.5) ** 2) + 0.1 * rng.standard_normal())
+    assert len(search.optimizer.log.values) > 40  # some were suggested again
+    assert search.optimizer._model.history.looks == 0
+    assert not search.optimizer.pending
+
+
 # What it is told
 
 

@@ -168,7 +168,8 @@ class Search:
                 return None
             if key not in self._values:
                 return suggestion
-            self.optimizer.tell(suggestion, self._values[key])
+            self.optimizer.cancel(suggestion)
+            self.optimizer.tell(suggestion.params, self._values[key])  # a copy says nothing of noise
         self._stuck = True
         return None
 
