@@ -88,9 +88,9 @@ def maximize(
     """Find the largest value of a function.
 
     >>> import uncubed as uc
-    >>> result = uc.maximize(lambda p: -((p["x"] - 0.3) ** 2), {"x": uc.Float(-2.0, 2.0)}, evaluations=15, seed=0)
+    >>> result = uc.maximize(lambda p: -((p["x"] - 0.3) ** 2), {"x": uc.Float(-2.0, 2.0)}, evaluations=12, seed=0)
     >>> round(result.params["x"], 1), result.reason
-    (0.3, '15 evaluations were made')
+    (0.3, '12 evaluations were made')
 
     It stops when the optimiser is done (nothing informative is left that could be the best, or the certified gap is
     within `tolerance`), or at the limits given here; without limits `done` alone decides, which on a continuous space

@@ -38,7 +38,7 @@ class UncubedSearch(Searcher):
 
     >>> from ray import tune
     >>> search = UncubedSearch({"x": tune.uniform(-2, 2)}, metric="loss", mode="min", seed=0)
-    >>> for trial in map(str, range(15)):  # as `tuner.fit()` does
+    >>> for trial in map(str, range(12)):  # as `tuner.fit()` does
     ...     config = search.suggest(trial)
     ...     search.on_trial_complete(trial, {"loss": (config["x"] - 0.3) ** 2})
     >>> round(search.certificate().best.params["x"], 1)
