@@ -246,6 +246,9 @@ class UpperConfidenceBound(Acquisition):
 class _Improvement(Acquisition):
     """log of σ τ(z), τ(z) = z Φ(z) + φ(z): expected improvement over ξ; -inf where σ = 0 (improvement 0)."""
 
+    def parameter(self, round: int, actions: ActionSet, belief: Belief, rng: np.random.Generator) -> float:
+        return _incumbent(belief)
+
     def value(self, mean: Array, std: Array, parameter: float) -> Array:
         with np.errstate(divide="ignore"):
             return np.where(std > 0.0, np.log(std) + log_tau(_z(mean, std, parameter)), -np.inf)
@@ -266,9 +269,6 @@ class _Improvement(Acquisition):
 class ExpectedImprovement(_Improvement):
     """Expected improvement over the best value kept, in log space (eq. expected_improvement)."""
 
-    def parameter(self, round: int, actions: ActionSet, belief: Belief, rng: np.random.Generator) -> float:
-        return _incumbent(belief)
-
 
 @final
 @dataclass(frozen=True)
@@ -281,9 +281,6 @@ class NoisyImprovement(_Improvement):
     """
 
     noise_variance: float
-
-    def parameter(self, round: int, actions: ActionSet, belief: Belief, rng: np.random.Generator) -> float:
-        return _incumbent(belief)
 
     def value(self, mean: Array, std: Array, parameter: float) -> Array:
         return super().value(mean, self._moved(std), parameter)
