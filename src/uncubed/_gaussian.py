@@ -21,16 +21,26 @@ class Improvement(NamedTuple):
 
 
 def improvement(z: Array) -> Improvement:
-    """All three, finite for |z| up to 1e150; both forms are computed everywhere, as few points cost least so."""
-    near, up = z > -1.0, np.maximum(z, -1.0)
-    density, distribution = np.exp(_log_density(up)), ndtr(up)
-    tau = up * distribution + density
-    mills, ratio = _mills(z), _tail_ratio(z)
-    return Improvement(
-        np.where(near, np.log(tau), _log_density(z) + np.log(ratio)),
-        np.where(near, distribution / tau, mills / ratio),
-        np.where(near, density / tau, 1.0 / ratio),
-    )
+    """All three, finite for |z| up to 1e150; of few points both forms are computed where one will not do."""
+    near = z > -1.0
+    if not near.any():
+        return _in_the_tail(z)
+    if near.all():
+        return _near(z)
+    both = zip(_near(np.maximum(z, -1.0)), _in_the_tail(np.minimum(z, -1.0)), strict=True)
+    return Improvement(*(np.where(near, up, down) for up, down in both))
+
+
+def _near(z: Array) -> Improvement:
+    density, distribution = np.exp(_log_density(z)), ndtr(z)
+    tau = z * distribution + density
+    return Improvement(np.log(tau), distribution / tau, density / tau)
+
+
+def _in_the_tail(z: Array) -> Improvement:
+    mills = _mills(z)
+    ratio = _tail_ratio(z, mills)
+    return Improvement(_log_density(z) + np.log(ratio), mills / ratio, 1.0 / ratio)
 
 
 def log_tau(z: Array) -> Array:
@@ -40,14 +50,13 @@ def log_tau(z: Array) -> Array:
     near = z > -1.0
     up, tail = z[near], z[~near]
     result[near] = np.log(up * ndtr(up) + np.exp(_log_density(up)))
-    result[~near] = _log_density(tail) + np.log(_tail_ratio(tail))
+    result[~near] = _log_density(tail) + np.log(_tail_ratio(tail, _mills(tail)))
     return result
 
 
-def _tail_ratio(z: Array) -> Array:
-    """τ/φ = 1 + z Φ/φ, for z ≤ -1 (and its value at -1 beyond); a series where that would cancel."""
-    down = np.minimum(z, -1.0)
-    ratio: Array = 1.0 + down * _mills(down)
+def _tail_ratio(z: Array, mills: Array) -> Array:
+    """τ/φ = 1 + z Φ/φ, for z ≤ -1, of Φ/φ; a series where that would cancel."""
+    ratio: Array = 1.0 + z * mills
     far = z <= _FAR_TAIL
     if not far.any():
         return ratio

@@ -40,7 +40,7 @@ def ascend(
     """
     f, g = climb(U)
     hills = _Hills(g, np.ones(g.shape[1]), _FIRST_MOVE) if scales is None else _Hills(g, scales, _PROBE)
-    U, reach = U.copy(), np.ones(len(U))
+    reach = np.ones(len(U))
     for step in range(steps):
         trial = np.minimum(np.maximum(U + _shortened(hills.summit(_inward(U, g)), reach), 0.0), 1.0)
         move = trial - U
@@ -48,15 +48,13 @@ def ascend(
         moving = (hills.promise(gain) > least) & (np.abs(move).max(axis=1) >= _STILL)
         if not (moving if step < _TRIED else moving & (f + _HOPE * gain >= f.max())).any():
             break
-        rows = np.flatnonzero(moving)  # also those without hope: they may see another slope
-        f_trial, g_trial = climb(trial[rows])
-        concave = hills.learn(rows, move[rows], g[rows] - g_trial)
-        better = f_trial > f[rows]
-        reach[rows] = np.where(
-            better, np.where(concave, 1.0, 2.0 * reach[rows]), np.where(concave, 0.5, 0.25) * reach[rows]
-        )
-        f[rows[better]], g[rows[better]] = f_trial[better], g_trial[better]
-        U[rows[better]] = trial[rows[better]]
+        f_trial, g_trial = climb(trial)  # also of rows without hope, which may see another slope
+        concave = hills.learn(moving, move, g - g_trial)
+        better = moving & (f_trial > f)
+        onwards = np.where(better, np.where(concave, 1.0, 2.0 * reach), np.where(concave, 0.5, 0.25) * reach)
+        reach = np.where(moving, onwards, reach)
+        f = np.where(better, f_trial, f)
+        U, g = np.where(better[:, None], trial, U), np.where(better[:, None], g_trial, g)
     return U, f
 
 
@@ -77,29 +75,31 @@ class _Hills:
         """How far it is to the top, shape (n, d); along no coordinate without slope."""
         return np.where(g == 0.0, 0.0, (self._H @ g[:, :, None])[:, :, 0])
 
-    def learn(self, rows: NDArray[np.intp], s: Array, y: Array) -> NDArray[np.bool_]:
-        """Take in moves s of some rows, after which the slope was less by y; where they showed a hill, not a hollow."""
+    def learn(self, moving: NDArray[np.bool_], s: Array, y: Array) -> NDArray[np.bool_]:
+        """Take in moves s of some rows, after which the slope was less by y; which of them showed a hill, no hollow."""
         bend, size = _dot(s, y), np.abs(y).max(axis=1)
         concave: NDArray[np.bool_] = bend > np.maximum(1e-10 * np.abs(s).max(axis=1) * size, _TINY)
-        concave &= size < _STEEPEST
-        if self._unmoved[rows].any():
-            self._rescale(rows, concave, bend, y, size)
+        concave &= moving & (size < _STEEPEST)
+        if (self._unmoved & moving).any():
+            self._rescale(moving, concave, bend, y, size)
         inverse = np.where(concave, 1.0 / np.where(concave, bend, 1.0), 0.0)[:, None]
         y = np.where(concave[:, None], y, 0.0)  # of the others nothing is learned, and their square may overflow
-        Hy = (self._H[rows] @ y[:, :, None])[:, :, 0]
+        Hy = (self._H @ y[:, :, None])[:, :, 0]
         half = 0.5 * (1.0 + inverse * _dot(y, Hy)[:, None]) * s - Hy
         change = half[:, :, None] * (inverse * s)[:, None, :]
-        self._H[rows] += change + change.transpose(0, 2, 1)
+        self._H += change + change.transpose(0, 2, 1)
         return concave
 
-    def _rescale(self, rows: NDArray[np.intp], concave: NDArray[np.bool_], bend: Array, y: Array, size: Array) -> None:
+    def _rescale(
+        self, moving: NDArray[np.bool_], concave: NDArray[np.bool_], bend: Array, y: Array, size: Array
+    ) -> None:
         """Before the first update of a row: curvature as on its first move, by the scales in all directions."""
         unit = y / np.maximum(size, _TINY)[:, None]
         square = np.maximum(_dot(unit * self._metric, unit), _TINY)
         scale = bend / np.maximum(size, _TINY) / square / np.maximum(size, _TINY)
-        first = concave & self._unmoved[rows]
-        self._H[rows[first]] = scale[first, None, None] * self._unit
-        self._unmoved[rows] = False
+        first = concave & self._unmoved
+        self._H[first] = scale[first, None, None] * self._unit
+        self._unmoved &= ~moving
 
 
 def _inward(U: Array, g: Array) -> Array:
