@@ -66,12 +66,15 @@ def scales_of(found: Fit, d: int) -> Array:
 
 def log_posterior(kernel: Kernel, noise: float, X: Array, y: Array) -> float:
     """By the belief and the definition of the priors; each length-scale is its own, or there is one."""
-    priors = Priors()
+    priors, G = Priors(), kernel.length_scale.size
     scale = priors.length_scale.times(math.sqrt(X.shape[1]))
-    each = [*[scale] * kernel.length_scale.size, priors.variance, priors.noise_variance]
-    values = [*kernel.length_scale, kernel.variance, noise]
-    z = [math.log(v / p.median) / p.spread for v, p in zip(values, each, strict=True)]
-    return belief_of(kernel, noise, X, y).log_marginal_likelihood() - 0.5 * float(np.square(z).sum())
+    z = [
+        math.log(v / p.median) / p.spread
+        for v, p in ((kernel.variance, priors.variance), (noise, priors.noise_variance))
+    ]
+    together = multivariate_normal(np.full(G, math.log(scale.median)), np.eye(G) * 0.25 + 0.75)
+    at, top = (together.logpdf(log) for log in (np.log(kernel.length_scale), together.mean))
+    return belief_of(kernel, noise, X, y).log_marginal_likelihood() - 0.5 * float(np.square(z).sum()) + at - top
 
 
 def log_bounds(priors: Priors, scales: int, d: int) -> tuple[Array, Array]:
@@ -257,6 +260,17 @@ def test_a_fit_is_at_least_as_probable_as_its_starts_and_as_its_surroundings(
     assert_inside(found, 3)
 
 
+def test_length_scales_are_alike_unless_values_say_otherwise() -> None:
+    few, many = problem(3, n=8), problem(3, n=60)
+
+    def differ(X: Array, y: Array, alike: float) -> float:
+        return float(np.ptp(np.log(fit(HALF, 0.1, merged(X, y), priors=Priors(alike=alike)).kernel.length_scale)))
+
+    assert differ(*few, 0.75) < 0.5 * differ(*few, 0.0)
+    assert differ(*many, 0.75) > 0.5 * differ(*many, 0.0)
+    assert differ(*few, 0.999) < 0.05
+
+
 def answer(found: Fit, d: int) -> Array:
     return np.log([*scales_of(found, d), found.kernel.variance, found.noise_variance])
 
@@ -371,7 +385,8 @@ def test_a_prior_of_one_number_fixes_it() -> None:
 
 def test_a_narrow_prior_gives_its_median() -> None:
     X, y = problem(13)
-    priors = Priors(*(LogNormal(m, 1e-4, 1e-3, 10.0) for m in (0.3, 2.0, 0.05)))
+    scale, variance, noise = (LogNormal(m, 1e-4, 1e-3, 10.0) for m in (0.3, 2.0, 0.05))
+    priors = Priors(scale, variance, noise)
     found = fit(HALF, 0.1, merged(X, y), priors=priors)
     expected = np.log([*[0.3 * math.sqrt(3)] * 3, 2.0, 0.05])
     np.testing.assert_allclose(answer(found, 3), expected, atol=1e-3)
@@ -573,5 +588,5 @@ def test_a_fit_does_not_end_on_a_plateau_on_its_way_to_the_noise(seed: int) -> N
     y = standardised(standardised(np.exp(-3.0 * squares) @ weights) + rng.standard_normal(200))
     data = Observations(X, y, np.ones(200), NONE)
     start = Matern52([0.75] * 6)
-    found, from_truth = (fit(start, noise, data, starts=0) for noise in (0.01, 0.5))
+    found, from_truth = (fit(start, noise, data, starts=0) for noise in (0.1, 0.5))
     assert found.log_posterior > from_truth.log_posterior - 0.5

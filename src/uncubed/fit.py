@@ -65,12 +65,15 @@ class Priors(NamedTuple):
         variance: of f; rather above 1, because a few values differ less among themselves than f does.
         noise_variance: of an observation; wide, because values may be exact.
         radius: within which values are not bent, in standard deviations of theirs; hardly bent unless they say so.
+        alike: correlation of the logarithms of two length-scales: most of what is not known of one is not known of all,
+            and a fit to a few values that is free to make one short and the next long finds chance.
     """
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
     variance: LogNormal = LogNormal(2.0, 0.5, 0.01, 100.0)
     noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
     radius: LogNormal = LogNormal(10.0, 2.0, 1e-4, 1e3)
+    alike: float = 0.75
 
 
 @final
@@ -166,7 +169,10 @@ class _Problem:
         self.scales = 1 if kernel.isotropic else names.size
         bent = [] if radius is None else [priors.radius.at_least(_NOISES * _noise_of(data))]
         table = np.array([*[scale] * self.scales, priors.variance, priors.noise_variance, *bent])
-        self.medians, self.spreads = np.log(table[:, 0]), table[:, 1]
+        self.medians, covariance = np.log(table[:, 0]), np.diag(table[:, 1] ** 2)
+        own = np.eye(self.scales)
+        covariance[: self.scales, : self.scales] = scale.spread**2 * (priors.alike + (1.0 - priors.alike) * own)
+        self.root, self.precision = np.linalg.cholesky(covariance), np.linalg.inv(covariance)
         self.least, self.largest = np.log(table[:, 2]), np.log(table[:, 3])
 
     def starts(self, more: int, rng: np.random.Generator | None) -> list[Array]:
@@ -175,7 +181,7 @@ class _Problem:
         scales = np.broadcast_to(self.kernel.length_scale, self.groups.shape)[first]
         given = np.log([*scales, self.kernel.variance, self.noise, *([] if self.radius is None else [self.radius])])
         rng = np.random.default_rng(0) if rng is None else rng
-        draws = self.spreads * rng.standard_normal((max(0, more - 1), given.size))
+        draws = rng.standard_normal((max(0, more - 1), given.size)) @ self.root.T
         raw = [given, self.medians, *(self.medians + draws)][: more + 1]
         return [np.clip(theta, self.least, self.largest) for theta in raw]
 
@@ -216,8 +222,9 @@ class _Problem:
         kernel, noise = self.at(theta)
         bent = self.bent(theta)
         value, gradient = self.likelihood(kernel, np.exp(theta[: self.scales]), noise, bent)
-        z = (theta - self.medians) / self.spreads
-        return 0.5 * float(z @ z) - value, z / self.spreads - gradient
+        away = theta - self.medians
+        pull = self.precision @ away
+        return 0.5 * float(away @ pull) - value, pull - gradient
 
 
 class _Patience:
