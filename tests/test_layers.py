@@ -22,7 +22,7 @@ LAYERS = [
     ["information"],
     ["budget"],
     ["threads"],
-    ["beliefs.roots", "beliefs.surface", "beliefs.weights"],
+    ["beliefs.roots", "beliefs.surface", "beliefs.weights", "region"],
     ["beliefs.base"],
     ["beliefs.exact", "beliefs.projected", "beliefs.sketched"],
     ["beliefs", "dimensions.base"],

@@ -13,11 +13,13 @@ from uncubed.dimensions import Float, Int
 from uncubed.errors import InvalidInputError
 from uncubed.history import ENOUGH
 from uncubed.model import Model
-from uncubed.proposer import Proposer
+from uncubed.proposer import EVERYWHERE, REACHES, Proposer
+from uncubed.region import Region
 from uncubed.space import Space
 
 SQUARE = Space({"x": Float(0.0, 1.0), "n": Int(0, 9)})
 GRID = Space({"m": Int(0, 9), "n": Int(0, 9)})
+BOX = Space({name: Float(0.0, 1.0) for name in "xyz"})
 TABLE = Candidates(np.random.default_rng(0).random((4000, 2)))
 
 
@@ -78,6 +80,12 @@ def told(value: Callable[[Array, np.random.Generator], float]) -> Proposer:
     return p
 
 
+def say_again(p: Proposer, more: float) -> None:
+    rows, values = p.model.history.actions[:ENOUGH].copy(), p.model.history.values[:ENOUGH].copy()
+    for row, value in zip(rows, values, strict=True):
+        p.model.tell(row, float(value + more), looked=True)
+
+
 def test_the_twin_of_a_point_is_a_good_one_told_that_is_as_near_as_the_noise() -> None:
     p = told(noisy)
     assert p.model.unclear
@@ -97,10 +105,8 @@ def test_the_twin_of_a_point_is_a_good_one_told_that_is_as_near_as_the_noise() -
 
 def test_once_it_is_known_whether_values_are_noisy_points_have_no_twins() -> None:
     exact, differs, smooth = told(noisy), told(noisy), told(lambda u, _: float(np.sin(4.0 * u[0]) + u[1]))
-    for p, more in ((exact, 0.0), (differs, 0.1)):
-        rows, values = p.model.history.actions[:ENOUGH].copy(), p.model.history.values[:ENOUGH].copy()
-        for row, value in zip(rows, values, strict=True):
-            p.model.tell(row, float(value + more), looked=True)
+    say_again(exact, 0.0)
+    say_again(differs, 0.1)
     for p in (exact, differs, smooth):
         assert not p.model.unclear
         assert all(p.twin(row) is None for row in p.contenders().rows)
@@ -125,6 +131,66 @@ def test_where_values_are_known_to_be_noisy_a_suggestion_is_where_one_value_help
     given = proposer(SQUARE, acquisition=UpperConfidenceBound())
     given.model.tell(first, 0.0, noise=0.1)
     assert given._aim() is given.acquisition
+
+
+def test_all_of_the_space_is_searched_in_turn_with_what_is_near_the_best() -> None:
+    p = proposer(BOX, told=30)
+    best, scales = p.contenders().rows[0], np.broadcast_to(p.model.belief.kernel.length_scale, (3,))
+    for round, reach in enumerate(REACHES):
+        for found in (proposed(p, round), p.find(round, p.model.belief, np.random.default_rng(0), never)):
+            assert found is not None
+            near = Region.around(best, scales, reach)
+            everywhere = p._find(
+                round, p.model.belief, p.hold({}), np.random.default_rng(0), worth=p.worth(round), otherwise=None
+            )
+            assert everywhere is not None
+            if reach == EVERYWHERE:
+                assert found.action.tolist() == everywhere.action.tolist()
+            else:
+                assert (found.action >= near.low - 1e-12).all()
+                assert (found.action <= near.high + 1e-12).all()
+                assert found.score <= everywhere.score + 0.05  # the search is a quick one
+
+
+@pytest.mark.parametrize(
+    "p",
+    [proposer(GRID), proposer(TABLE), proposer(BOX, acquisition=UpperConfidenceBound()), proposer(BOX, told=0)],
+    ids=["grid", "table", "bound", "nothing told"],
+)
+def test_what_is_looked_at_whole_or_chosen_by_a_bound_has_no_region(p: Proposer) -> None:
+    assert all(p._region(round) is None for round in range(len(REACHES)))
+
+
+def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at() -> None:
+    p = told(noisy)
+    kernel, noise = p.model.belief.kernel, p.model.belief.noise_variance
+    scales = np.minimum(np.broadcast_to(kernel.length_scale, (2,)), 1.0)
+    for round, reach in enumerate(REACHES):
+        away = np.array([[reach / math.sqrt(scales.prod()) * scales[0], 0.0]])
+        differs = 2.0 * (kernel.variance - float(kernel(np.zeros((1, 2)), away)[0, 0]))
+        assert (p._region(round) is not None) == (reach < EVERYWHERE and differs > 4.0 * noise)
+    assert p._region(REACHES.index(min(REACHES))) is None
+    say_again(p, 0.0)
+    assert p.model.rugged
+    assert [p._region(round) is None for round in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
+
+
+def test_what_is_known_near_the_best_is_left_for_what_is_not() -> None:
+    p = proposer(BOX, told=30)
+
+    closest = REACHES.index(min(REACHES))
+    region = p._region(closest)
+    assert region is not None
+
+    def near(found: Selection) -> bool:
+        return bool(np.abs(region.nearest(found.action) - found.action).max() < 1e-9)
+
+    assert near(proposed(p, closest))
+    assert not near(proposed(p, closest, repeats=near))
+
+
+def proposed(p: Proposer, round: int, repeats: Callable[[Selection], bool] = never) -> Selection:
+    return p.propose(round, p.model.belief, p.hold({}), np.random.default_rng(0), repeats)
 
 
 def test_when_nothing_is_worth_it_the_best_of_the_rest_is_proposed() -> None:

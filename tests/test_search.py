@@ -19,6 +19,7 @@ from uncubed.acquisition import (
 from uncubed.beliefs import Belief, ProjectedBelief
 from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.kernels import Matern52
+from uncubed.region import Region
 from uncubed.search import Held, Search, Worth
 from uncubed.space import Params, Space
 
@@ -314,6 +315,38 @@ def test_places_given_are_looked_at_and_around() -> None:
     assert around is not None
     assert elsewhere is not None
     assert there.score > around.score > elsewhere.score
+
+
+@pytest.mark.parametrize("name", ACQUISITIONS)
+def test_what_is_found_within_a_region_lies_there_and_is_the_best_there(name: str) -> None:
+    space = Space({name: Float(0.0, 1.0) for name in "abc"})
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        belief, near = known(space, rng, 25, 0.4)
+        region = Region.around(near[0], np.array([0.2, 0.4, 0.8]), 0.1)
+        there = found(name, space, belief, near, seed, within=region)
+        assert (there.action >= region.low - 1e-12).all()
+        assert (there.action <= region.high + 1e-12).all()
+        assert there.score >= scores(name, belief, region.filled(rng.random((500, 3)))).max() - 1e-3
+        assert there.score <= found(name, space, belief, near, seed).score + 1e-3
+
+
+@pytest.mark.parametrize("where", MIXED)
+def test_all_of_the_cube_is_a_region_like_none(where: str) -> None:
+    space = MIXED[where]
+    belief, near = known(space, np.random.default_rng(0))
+    whole = found("improvement", space, belief, near, within=Region.whole(space.width))
+    assert whole.action.tolist() == found("improvement", space, belief, near).action.tolist()
+
+
+def test_what_is_held_may_lie_outside_of_a_region() -> None:
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0), "n": Int(0, 9)})
+    belief, near = known(space, np.random.default_rng(0))
+    region = Region.around(np.array([0.2, 0.2, 0.2]), np.ones(3), 0.1)
+    held = Search(space).hold({"y": 0.9})
+    there = found("improvement", space, belief, near, within=region, held=held).action
+    assert there[1] == pytest.approx(0.9)
+    assert 0.1 - 1e-12 <= there[0] <= 0.3 + 1e-12
 
 
 @pytest.mark.parametrize("where", MIXED)

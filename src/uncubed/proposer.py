@@ -29,10 +29,18 @@ from uncubed.errors import InvalidInputError
 from uncubed.fit import Priors
 from uncubed.kernels import Kernel
 from uncubed.model import Model
+from uncubed.region import Region, typical
 from uncubed.search import Search, Worth
 from uncubed.space import Params, Space
 from uncubed.table import TableSearch
 from uncubed.threads import one_thread
+
+EVERYWHERE = 1.0
+
+REACHES = (EVERYWHERE, 0.2, 0.1, 0.05)
+"""How far from the best is searched, of the cube's side, in turn from round to round."""
+
+_DROWNED = 4.0  # times the variance of a value's noise: by less what differs does not show
 
 _POOLS = 16  # in which a point that constraints allow is looked for
 _NEAR = 32  # of the best points told, around which is searched
@@ -122,8 +130,11 @@ class Proposer:
             rng: of the search.
             repeats: whether a point is only to be tried again if there is no other.
         """
-        # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
         worth = self.worth(round)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats)
+        if near is not None:
+            return near
+        # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
         tries = (self._find(round, belief, held, rng, worth=worth, otherwise=Worth()) for _ in range(_POOLS))
         found = next((one for one in tries if one is not None), None)
         if found is None:
@@ -139,6 +150,9 @@ class Proposer:
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held, worth = self.hold({}), self.worth(round)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats)
+        if near is not None:
+            return near
         for search in dict.fromkeys((self._search, self._survey)):
             found = self._find(round, belief, held, rng, worth=worth, otherwise=None, search=search)
             if found is not None:
@@ -146,6 +160,43 @@ class Proposer:
             if found is not None:
                 return found
         return None
+
+    def _find_near(
+        self,
+        round: int,
+        belief: Predictor,
+        held: Any,
+        rng: np.random.Generator,
+        *,
+        worth: Worth,
+        repeats: Callable[[Selection], bool],
+    ) -> Selection | None:
+        """What is worth it near the best, in the rounds for that; None if there is nothing new.
+
+        A stationary model takes every corner for as promising as what it knows nothing of, and in many dimensions there
+        is no end of corners: trust regions keep to what is known to be good, see Diouane and others, TREGO (2023).
+        """
+        region = self._region(round)
+        if region is None:
+            return None
+        found = self._find(round, belief, held, rng, worth=worth, otherwise=None, within=region)
+        return None if found is None or self.is_known(found) or repeats(found) else found
+
+    def _region(self, round: int) -> Region | None:
+        """Where to look in this round; None for everywhere."""
+        reach, known = REACHES[round % len(REACHES)], self.contenders().rows
+        by_improvement = isinstance(self.acquisition, ExpectedImprovement)
+        if reach == EVERYWHERE or self._search is self._survey or not (len(known) and by_improvement):
+            return None
+        scales = np.broadcast_to(self.model.belief.kernel.length_scale, (self.space.width,))
+        return None if self._is_drowned(scales, reach) else Region.around(known[0], scales, reach)
+
+    def _is_drowned(self, scales: Array, reach: float) -> bool:
+        """Whether what lies so far apart hardly differs by more than noise, as far as it is noise."""
+        kernel, away = self.model.belief.kernel, reach / typical(scales)  # in length-scales
+        alike, _ = kernel.at_with_slope(np.array([away**2]))
+        differs = 2.0 * (kernel.variance - float(alike[0]))
+        return differs <= _DROWNED * self.model.belief.noise_variance and not self.model.rugged
 
     def twin(self, action: Array) -> Array | None:
         """A contender that differs from this point by less than what may be noise, or may not; None if none does.
@@ -291,6 +342,7 @@ class Proposer:
         worth: Worth,
         otherwise: Worth | None,
         search: Any = None,
+        **where: Region,
     ) -> Selection | None:
         found: Selection | None = (search or self._search).maximise(
             self._aim(),
@@ -301,6 +353,7 @@ class Proposer:
             otherwise=otherwise,
             held=held,
             **self._around(),
+            **where,
         )
         return found
 

@@ -14,6 +14,7 @@ from uncubed.ascent import ascend, spread
 from uncubed.beliefs import Posterior, Predictor
 from uncubed.dimensions import Dimension
 from uncubed.errors import InvalidInputError
+from uncubed.region import Region
 from uncubed.space import Params, Space
 from uncubed.threads import one_thread
 
@@ -102,6 +103,7 @@ class Search:
         otherwise: Worth | None = None,
         held: Held | None = None,
         admissible: Callable[[Params], bool] | None = None,
+        within: Region | None = None,
     ) -> Selection | None:
         """The best action found that is worth trying; None if none is.
 
@@ -115,11 +117,13 @@ class Search:
             otherwise: and what instead if the pool has nothing of it.
             held: coordinates that stay.
             admissible: what the constraints say of a point.
+            within: where to look; held parameters are where they are.
         """
         held = held or self.hold({})
+        region = within or Region.whole(self.space.width)
         task = _Task(self.space, acquisition, parameter, belief, worth, held, admissible)
         with one_thread(belief.distinct):
-            U = self.space.snap(held.put(self._pool(rng, near)))
+            U = self.space.snap(held.put(self._pool(rng, near, region)))
             posterior = belief.predict(U)
             start = task.starts(U, self.starts, posterior)
             if not len(start) and otherwise is not None:
@@ -127,9 +131,7 @@ class Search:
                 start = task.starts(U, self.starts, posterior)
             if not len(start):
                 return None
-            scales = np.minimum(np.broadcast_to(belief.kernel.length_scale, start.shape[1:]), 1.0)
-            climbed, _ = ascend(self._climb(task), start, self.steps, self.gain, scales)
-            ends = np.vstack([start, self.space.snap(held.put(climbed))])
+            ends = np.vstack([start, self.space.snap(held.put(self._climbed(task, start, region)))])
             best = task.best(ends)
             if best is None:  # it was worth trying by less than rounding, or a constraint changed its mind
                 return task.selection(start[:1])
@@ -148,27 +150,33 @@ class Search:
         """The admissible point where the acquisition is largest, as far as is found; None if there is none."""
         return self.maximise(acquisition, parameter, belief, rng, near=near, worth=Worth(), admissible=admissible)
 
-    def _pool(self, rng: np.random.Generator, near: Array) -> Array:
+    def _pool(self, rng: np.random.Generator, near: Array, region: Region) -> Array:
         if self._every is not None:
             return self._every
-        even = shifted(sobol(self.space.width, self.pool), rng)
+        even = region.filled(shifted(sobol(self.space.width, self.pool), rng))
         if not len(near):
             return even
         around = near[np.arange(self.pool) % len(near)]
         reach = 10.0 ** rng.uniform(-3.0, -0.5, size=(self.pool, 1))
         moved = rng.random(around.shape) < np.maximum(0.5, 2.0 / self.space.width)
-        return np.vstack([even, near, np.clip(around + moved * reach * rng.standard_normal(around.shape), 0.0, 1.0)])
+        moved_to = around + moved * reach * rng.standard_normal(around.shape)
+        return np.vstack([even, region.nearest(np.vstack([near, moved_to]))])
 
-    def _climb(self, task: "_Task") -> Callable[[Array], tuple[Array, Array]]:
+    def _climbed(self, task: "_Task", start: Array, region: Region) -> Array:
+        """The ends of ascents within the region, along what is continuous and not held."""
         free = self._continuous & ~task.held.columns
+        region = region.but_for(~free)
+        size = region.size
+        scales = np.minimum(np.broadcast_to(task.belief.kernel.length_scale, size.shape), 1.0)
 
         def climb(U: Array) -> tuple[Array, Array]:
-            posterior = task.belief.gradient(U)
+            posterior = task.belief.gradient(region.filled(U))
             value, gradient = task.acquisition.climb(posterior, task.parameter)
             worth = task.worth.of(posterior.mean, posterior.variance)  # what climbs out of it would be thrown away
-            return np.where(worth, value, -np.inf), np.where(free, gradient, 0.0)
+            return np.where(worth, value, -np.inf), np.where(free, gradient * size, 0.0)
 
-        return climb
+        ends, _ = ascend(climb, region.spread_out(start), self.steps, self.gain, scales / size)
+        return region.filled(ends)
 
     def _step(self, task: "_Task", found: Selection) -> Selection:
         """Single steps of discrete parameters, as long as they help."""
