@@ -629,7 +629,8 @@ def test_less_certainty_is_a_smaller_gap() -> None:
 
 def test_caveats_say_what_may_not_hold() -> None:
     square = Optimizer(SQUARE, max_model_order=3, seed=0)
-    run(square, lambda p: 1e9 if p["x"] > 1.7 else math.sin(9.0 * p["x"]), 30)
+    square.tell({"x": 1.9, "y": 1.0}, 1e9)
+    run(square, lambda p: math.sin(9.0 * p["x"]), 30)
     text = str(square.certificate())
     grid = Optimizer(GRID, seed=0)
     run(grid, PROBLEMS["a hill"][1], 8)
