@@ -15,6 +15,7 @@ from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
 from uncubed.history import ENOUGH
 from uncubed.optimizer import Optimizer
+from uncubed.proposer import REACHES, Proposer
 from uncubed.records import Suggestion
 from uncubed.space import Params, Space
 
@@ -638,6 +639,25 @@ def test_caveats_say_what_may_not_hold() -> None:
     assert "narrow peak" not in str(grid.certificate())
     assert "clipped" in text
     assert "clipped" not in str(grid.certificate())
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["one after the other", "each by a new one that is told the past"])
+def test_everywhere_is_looked_at_however_suggestions_are_asked_for(anew: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: set[int] = set()
+    propose = Proposer.propose
+
+    def recorded(self: Proposer, *given: Any, turn: int) -> Any:
+        turns.add(turn % len(REACHES))
+        return propose(self, *given, turn=turn)
+
+    monkeypatch.setattr(Proposer, "propose", recorded)
+    opt, past = Optimizer(SQUARE, seed=0), list[Params]()
+    for _ in range(16):
+        if anew and past:
+            opt = Optimizer(SQUARE, seed=0)
+            opt.tell_many(past, [cone(p) for p in past])
+        past += run(opt, cone, 1)
+    assert turns == set(range(len(REACHES)))
 
 
 # What is wrong

@@ -9,7 +9,7 @@ from uncubed.acquisition import ExpectedImprovement, NoisyImprovement, Selection
 from uncubed.actions import finite_beta
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
-from uncubed.dimensions import Float, Int
+from uncubed.dimensions import Categorical, Float, Int
 from uncubed.errors import InvalidInputError
 from uncubed.history import ENOUGH
 from uncubed.model import Model
@@ -122,7 +122,7 @@ def test_where_values_are_known_to_be_noisy_a_suggestion_is_where_one_value_help
     aim = p._aim()
     assert isinstance(aim, NoisyImprovement)
     assert aim.noise_variance == p.model.belief.noise_variance
-    found = p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0), never)
+    found = proposed(p)
     at, xi = SQUARE.sample(np.random.default_rng(2), 300), float(p.contenders().mean[0])
     mean, variance = p.model.belief.predict(at)
     worth = p.worth(1).of(mean, variance)
@@ -135,21 +135,41 @@ def test_where_values_are_known_to_be_noisy_a_suggestion_is_where_one_value_help
 
 def test_all_of_the_space_is_searched_in_turn_with_what_is_near_the_best() -> None:
     p = proposer(BOX, told=30)
-    best, scales = p.contenders().rows[0], np.broadcast_to(p.model.belief.kernel.length_scale, (3,))
-    for round, reach in enumerate(REACHES):
-        for found in (proposed(p, round), p.find(round, p.model.belief, np.random.default_rng(0), never)):
-            assert found is not None
-            near = Region.around(best, scales, reach)
+    for turn, reach in enumerate(REACHES):
+        region = near(p, turn) or Region.whole(3)
+        assert (region.size < 1.0).any() == (reach < EVERYWHERE)
+        for found in (proposed(p, turn), p.find(1, p.model.belief, np.random.default_rng(0), never, turn=turn)):
             everywhere = p._find(
-                round, p.model.belief, p.hold({}), np.random.default_rng(0), worth=p.worth(round), otherwise=None
+                1, p.model.belief, p.hold({}), np.random.default_rng(0), worth=p.worth(1), otherwise=None
             )
+            assert found is not None
             assert everywhere is not None
+            np.testing.assert_allclose(region.nearest(found.action), found.action, rtol=0, atol=1e-12)
+            assert found.score <= everywhere.score + 0.05  # the search is a quick one
             if reach == EVERYWHERE:
                 assert found.action.tolist() == everywhere.action.tolist()
-            else:
-                assert (found.action >= near.low - 1e-12).all()
-                assert (found.action <= near.high + 1e-12).all()
-                assert found.score <= everywhere.score + 0.05  # the search is a quick one
+
+
+def test_a_region_reaches_far_where_values_hardly_change_and_parameters_count_once() -> None:
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0), "c": Categorical(list("abcdefgh"))})
+    p = proposer(space)
+    p.model.tell(np.array([0.5, 0.5, *np.eye(8)[0]]), 1e3)
+    scales = np.minimum(p.model.belief.kernel.length_scale, 1.0)
+    widest = REACHES[1]
+    region = near(p, 1)
+    assert region is not None
+    away = widest / float(np.prod(scales[:3])) ** (1 / 3) * scales
+    np.testing.assert_allclose(region.low[:2], np.maximum(0.5 - away[:2], 0.0))
+    np.testing.assert_allclose(region.high[2:], np.minimum(np.eye(8)[0] + away[2:], 1.0))
+
+
+def test_where_parameters_are_held_all_else_may_be_anywhere() -> None:
+    p = proposer(BOX, told=30)
+    assert [p._region(turn, p.hold({"x": 0.3})) for turn in range(len(REACHES))] == [None] * len(REACHES)
+
+
+def near(p: Proposer, turn: int) -> Region | None:
+    return p._region(turn, p.hold({}))
 
 
 @pytest.mark.parametrize(
@@ -158,46 +178,46 @@ def test_all_of_the_space_is_searched_in_turn_with_what_is_near_the_best() -> No
     ids=["grid", "table", "bound", "nothing told"],
 )
 def test_what_is_looked_at_whole_or_chosen_by_a_bound_has_no_region(p: Proposer) -> None:
-    assert all(p._region(round) is None for round in range(len(REACHES)))
+    assert all(near(p, turn) is None for turn in range(len(REACHES)))
 
 
 def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at() -> None:
     p = told(noisy)
     kernel, noise = p.model.belief.kernel, p.model.belief.noise_variance
     scales = np.minimum(np.broadcast_to(kernel.length_scale, (2,)), 1.0)
-    for round, reach in enumerate(REACHES):
+    for turn, reach in enumerate(REACHES):
         away = np.array([[reach / math.sqrt(scales.prod()) * scales[0], 0.0]])
         differs = 2.0 * (kernel.variance - float(kernel(np.zeros((1, 2)), away)[0, 0]))
-        assert (p._region(round) is not None) == (reach < EVERYWHERE and differs > 4.0 * noise)
-    assert p._region(REACHES.index(min(REACHES))) is None
+        assert (near(p, turn) is not None) == (reach < EVERYWHERE and differs > 4.0 * noise)
+    assert near(p, REACHES.index(min(REACHES))) is None
     say_again(p, 0.0)
     assert p.model.rugged
-    assert [p._region(round) is None for round in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
+    assert [near(p, turn) is None for turn in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
 
 
 def test_what_is_known_near_the_best_is_left_for_what_is_not() -> None:
     p = proposer(BOX, told=30)
 
     closest = REACHES.index(min(REACHES))
-    region = p._region(closest)
+    region = near(p, closest)
     assert region is not None
 
-    def near(found: Selection) -> bool:
+    def within(found: Selection) -> bool:
         return bool(np.abs(region.nearest(found.action) - found.action).max() < 1e-9)
 
-    assert near(proposed(p, closest))
-    assert not near(proposed(p, closest, repeats=near))
+    assert within(proposed(p, closest))
+    assert not within(proposed(p, closest, repeats=within))
 
 
-def proposed(p: Proposer, round: int, repeats: Callable[[Selection], bool] = never) -> Selection:
-    return p.propose(round, p.model.belief, p.hold({}), np.random.default_rng(0), repeats)
+def proposed(p: Proposer, turn: int = 0, repeats: Callable[[Selection], bool] = never) -> Selection:
+    return p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0), repeats, turn=turn)
 
 
 def test_when_nothing_is_worth_it_the_best_of_the_rest_is_proposed() -> None:
     p = proposer(GRID, budget=Budget.resolution(1e3))
     rng = np.random.default_rng(0)
-    assert p.find(1, p.model.belief, rng, never) is None
-    found = p.propose(1, p.model.belief, p.hold({}), rng, never)
+    assert p.find(1, p.model.belief, rng, never, turn=1) is None
+    found = proposed(p, 1)
     assert GRID.encode(GRID.decode(found.action)).tolist() == found.action.tolist()
 
 
@@ -205,7 +225,7 @@ def test_what_no_point_satisfies_is_said() -> None:
     p = proposer(GRID, constraints=[lambda _: False])
     assert len(p.first) == 0
     with pytest.raises(InvalidInputError, match="constraints: expected a point"):
-        p.propose(1, p.model.belief, p.hold({}), np.random.default_rng(0), never)
+        proposed(p)
 
 
 def test_the_first_design_is_in_the_space_without_repeats_and_admissible() -> None:

@@ -323,7 +323,7 @@ def test_what_is_found_within_a_region_lies_there_and_is_the_best_there(name: st
     for seed in range(6):
         rng = np.random.default_rng(seed)
         belief, near = known(space, rng, 25, 0.4)
-        region = Region.around(near[0], np.array([0.2, 0.4, 0.8]), 0.1)
+        region = Region.around(near[0], np.array([0.05, 0.1, 0.2]))
         there = found(name, space, belief, near, seed, within=region)
         assert (there.action >= region.low - 1e-12).all()
         assert (there.action <= region.high + 1e-12).all()
@@ -342,7 +342,7 @@ def test_all_of_the_cube_is_a_region_like_none(where: str) -> None:
 def test_what_is_held_may_lie_outside_of_a_region() -> None:
     space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0), "n": Int(0, 9)})
     belief, near = known(space, np.random.default_rng(0))
-    region = Region.around(np.array([0.2, 0.2, 0.2]), np.ones(3), 0.1)
+    region = Region.around(np.full(3, 0.2), np.full(3, 0.1))
     held = Search(space).hold({"y": 0.9})
     there = found("improvement", space, belief, near, within=region, held=held).action
     assert there[1] == pytest.approx(0.9)

@@ -31,6 +31,7 @@ STEPS = 60
 NAT = 1.0
 """Of the log posterior, that a step must gain where it is only taken if it is worth it: as much says nothing."""
 
+_MUCH_NOISE = 0.3  # of the variance of the values
 _NOISES = 5.0  # standard deviations of the noise within which nothing is bent: it would bend the noise
 
 
@@ -106,6 +107,7 @@ def fit(
     radius: float | None = None,
     starts: int = 2,
     patience: int = STEPS,
+    from_noise: bool = False,
     rng: np.random.Generator | None = None,
 ) -> Fit:
     """The most probable hyper-parameters: the best maximum of log p(values | θ) + log p(θ) that a few ascents find.
@@ -121,6 +123,7 @@ def fit(
         radius: where to start with the radius of a bend; values are not bent unless it is given.
         starts: how many besides the given one: the priors' medians first, then random ones.
         patience: steps of an ascent after which it ends where one gains less than a nat.
+        from_noise: whether to start too where most of what is seen is noise.
         rng: of the random ones; the same ones every time unless given.
 
     >>> X = np.linspace(0.0, 1.0, 9)[:, None]
@@ -138,7 +141,7 @@ def fit(
     problem = _Problem(kernel, noise_variance, data, groups=groups, priors=priors or Priors(), radius=radius)
     found = [unfitted]
     with one_thread(len(data.X)):
-        for theta in problem.starts(starts, rng):
+        for theta in [*problem.starts(starts, rng), *([problem.mostly_noise()] if from_noise else [])]:
             with suppress(np.linalg.LinAlgError):
                 found.append(problem.ascend(theta, patience))
     return max(found, key=lambda one: one.log_posterior)
@@ -184,6 +187,13 @@ class _Problem:
         draws = rng.standard_normal((max(0, more - 1), given.size)) @ self.root.T
         raw = [given, self.medians, *(self.medians + draws)][: more + 1]
         return [np.clip(theta, self.least, self.largest) for theta in raw]
+
+    def mostly_noise(self) -> Array:
+        """Where to start too, of the shape of θ: short length-scales may seem to explain much noise."""
+        theta = self.medians.copy()
+        theta[self.scales + 1] = math.log(_MUCH_NOISE)
+        within: Array = np.clip(theta, self.least, self.largest)
+        return within
 
     def at(self, theta: Array) -> tuple[Kernel, float]:
         scales = theta[:1] if self.kernel.isotropic else theta[self.groups]

@@ -314,6 +314,7 @@ class Model:
             radius=self.radius,
             starts=starts,
             patience=patience,
+            from_noise=self.fits == 0 and len(rows) >= MANY_ROWS,  # there is no earlier fit to go on from
             rng=self._rng,
         )
         if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:

@@ -401,7 +401,8 @@ class Optimizer:
             return self._or_twin(self._foreseen[0]), self._foreseen[1]
         rng = deepcopy(self._rng)
         held = self._proposer.hold(fixed)
-        found = self._proposer.propose(self._book.asked + 1, self._expecting(), held, rng, self._repeats)
+        round, turn = self._book.asked + 1, self._book.tried + 1
+        found = self._proposer.propose(round, self._expecting(), held, rng, self._repeats, turn=turn)
         return found if fixed else self._or_twin(found), rng
 
     def _or_twin(self, found: Selection) -> Selection:
@@ -426,8 +427,8 @@ class Optimizer:
     def _foresee(self) -> Selection | None:
         """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""
         if self._foreseen is None:
-            rng, round = deepcopy(self._rng), self._book.asked + 1
-            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._repeats), rng
+            rng, round, turn = deepcopy(self._rng), self._book.asked + 1, self._book.tried + 1
+            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._repeats, turn=turn), rng
         return self._foreseen[0]
 
     def _repeats(self, found: Selection) -> bool:

@@ -29,7 +29,7 @@ from uncubed.errors import InvalidInputError
 from uncubed.fit import Priors
 from uncubed.kernels import Kernel
 from uncubed.model import Model
-from uncubed.region import Region, typical
+from uncubed.region import Region
 from uncubed.search import Search, Worth
 from uncubed.space import Params, Space
 from uncubed.table import TableSearch
@@ -38,7 +38,7 @@ from uncubed.threads import one_thread
 EVERYWHERE = 1.0
 
 REACHES = (EVERYWHERE, 0.2, 0.1, 0.05)
-"""How far from the best is searched, of the cube's side, in turn from round to round."""
+"""How far from the best is searched, of the cube's side, in turn: geometric mean of the parameters."""
 
 _DROWNED = 4.0  # times the variance of a value's noise: by less what differs does not show
 
@@ -119,7 +119,14 @@ class Proposer:
         return self._search.hold(fixed)
 
     def propose(
-        self, round: int, belief: Predictor, held: Any, rng: np.random.Generator, repeats: Callable[[Selection], bool]
+        self,
+        round: int,
+        belief: Predictor,
+        held: Any,
+        rng: np.random.Generator,
+        repeats: Callable[[Selection], bool],
+        *,
+        turn: int,
     ) -> Selection:
         """The best of what is worth it; when nothing is, the best of the rest.
 
@@ -129,9 +136,10 @@ class Proposer:
             held: what `hold` gave.
             rng: of the search.
             repeats: whether a point is only to be tried again if there is no other.
+            turn: of looking near the best or everywhere; one more for every point tried or awaited.
         """
-        worth = self.worth(round)
-        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats)
+        worth, region = self.worth(round), self._region(turn, held)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, region=region)
         if near is not None:
             return near
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
@@ -146,11 +154,18 @@ class Proposer:
         return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
 
     def find(
-        self, round: int, belief: Predictor, rng: np.random.Generator, repeats: Callable[[Selection], bool]
+        self,
+        round: int,
+        belief: Predictor,
+        rng: np.random.Generator,
+        repeats: Callable[[Selection], bool],
+        *,
+        turn: int,
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held, worth = self.hold({}), self.worth(round)
-        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats)
+        region = self._region(turn, held)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, region=region)
         if near is not None:
             return near
         for search in dict.fromkeys((self._search, self._survey)):
@@ -170,33 +185,40 @@ class Proposer:
         *,
         worth: Worth,
         repeats: Callable[[Selection], bool],
+        region: Region | None,
     ) -> Selection | None:
-        """What is worth it near the best, in the rounds for that; None if there is nothing new.
-
-        A stationary model takes every corner for as promising as what it knows nothing of, and in many dimensions there
-        is no end of corners: trust regions keep to what is known to be good, see Diouane and others, TREGO (2023).
-        """
-        region = self._region(round)
+        """What is worth it in a region, if there is one; None if there is nothing new."""
         if region is None:
             return None
         found = self._find(round, belief, held, rng, worth=worth, otherwise=None, within=region)
         return None if found is None or self.is_known(found) or repeats(found) else found
 
-    def _region(self, round: int) -> Region | None:
-        """Where to look in this round; None for everywhere."""
-        reach, known = REACHES[round % len(REACHES)], self.contenders().rows
+    def _region(self, turn: int, held: Any) -> Region | None:
+        """Where to look: near the best most of the time; None for everywhere.
+
+        A stationary model takes every corner for as promising as what it knows nothing of, and in many dimensions there
+        is no end of corners: trust regions keep to what is known to be good, see Diouane and others, TREGO (2023).
+        Where parameters are held the best may be another's, and other rules than expected improvement mean everywhere.
+        """
+        reach, known = REACHES[turn % len(REACHES)], self.contenders().rows
         by_improvement = isinstance(self.acquisition, ExpectedImprovement)
         if reach == EVERYWHERE or self._search is self._survey or not (len(known) and by_improvement):
             return None
-        scales = np.broadcast_to(self.model.belief.kernel.length_scale, (self.space.width,))
-        return None if self._is_drowned(scales, reach) else Region.around(known[0], scales, reach)
+        scales = np.minimum(np.broadcast_to(self.model.belief.kernel.length_scale, (self.space.width,)), 1.0)
+        away = reach / self._typical(scales)
+        drowned = self._is_drowned(away) and not self.model.rugged
+        return None if drowned or held.columns.any() else Region.around(known[0], away * scales)
 
-    def _is_drowned(self, scales: Array, reach: float) -> bool:
-        """Whether what lies so far apart hardly differs by more than noise, as far as it is noise."""
-        kernel, away = self.model.belief.kernel, reach / typical(scales)  # in length-scales
+    def _typical(self, scales: Array) -> float:
+        """Geometric mean of the length-scales of the parameters, each once however many coordinates it has."""
+        first = np.unique(self.space.groups, return_index=True)[1]
+        return float(np.exp(np.log(scales[first]).mean()))
+
+    def _is_drowned(self, away: float) -> bool:
+        """Whether what lies so many length-scales apart hardly differs by more than noise."""
+        kernel = self.model.belief.kernel
         alike, _ = kernel.at_with_slope(np.array([away**2]))
-        differs = 2.0 * (kernel.variance - float(alike[0]))
-        return differs <= _DROWNED * self.model.belief.noise_variance and not self.model.rugged
+        return 2.0 * (kernel.variance - float(alike[0])) <= _DROWNED * self.model.belief.noise_variance
 
     def twin(self, action: Array) -> Array | None:
         """A contender that differs from this point by less than what may be noise, or may not; None if none does.

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from uncubed._typing import Array
 
+_LEAST = 1e-9  # of the cube's side: what is narrower is no place to look in
+
 
 @final
 class Region(NamedTuple):
@@ -26,16 +28,10 @@ class Region(NamedTuple):
         return cls(np.zeros(dimension), np.ones(dimension))
 
     @classmethod
-    def around(cls, centre: Array, scales: Array, reach: float) -> "Region":
-        """What is near a point: farther along coordinates on which values depend less.
-
-        Args:
-            centre: shape (d,).
-            scales: lengths over which values change alike along each coordinate, shape (d,).
-            reach: how far from the centre, geometric mean of the coordinates.
-        """
-        reaches = reach / typical(scales) * np.minimum(scales, 1.0)
-        return cls(np.maximum(centre - reaches, 0.0), np.minimum(centre + reaches, 1.0))
+    def around(cls, centre: Array, reach: Array) -> "Region":
+        """What is as near to a point along each coordinate, in the cube; both of shape (d,)."""
+        reach = np.maximum(reach, _LEAST)
+        return cls(np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0))
 
     @property
     def size(self) -> Array:
@@ -60,8 +56,3 @@ class Region(NamedTuple):
         """Points moved into it, none farther than it must."""
         nearest: Array = np.clip(U, self.low, self.high)
         return nearest
-
-
-def typical(scales: Array) -> float:
-    """Geometric mean of the scales, none above the cube's side: longer ones do not matter in it."""
-    return float(np.exp(np.log(np.minimum(scales, 1.0)).mean()))
