@@ -269,6 +269,13 @@ def test_measurement_that_came_to_its_end_counts() -> None:
     assert costs.costs(rows) == costs.costs(rows[::-1]) == {"a": [costs.Cost(10, 1.5, DONE)]}
 
 
+def test_machines_are_told_with_who_played_there() -> None:
+    rows = [row(OURS, machine="a fast one"), row("random", machine="a fast one"), row("hebo")]
+    told = report.versions(report.Results(rows, []))
+    assert "On a fast one: uncubed, random." in told
+    assert "On a machine that is not named: HEBO." in told
+
+
 def test_versions_and_ends_are_told() -> None:
     rows = [row("a"), row("a", "q", 1, status=CUT), row("a", "q", 1, status=FAILED)]
     assert costs.version_table(rows).splitlines()[-1] == "| a | a 1.0 | 2 | 2 | 1 | 1 | 1 |"

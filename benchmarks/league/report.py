@@ -3,8 +3,6 @@
 A part stands between the lines `<!-- begin: NAME -->` and `<!-- end: NAME -->`; all else is written by hand.
 """
 
-import os
-import platform
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -99,8 +97,14 @@ def bandits(results: Results) -> str:
 
 def versions(results: Results) -> str:
     commits = sorted({row["commit"] for row in results.runs if row["system"] == OURS})
-    machine = f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
-    return _joined([costs.version_table(results.runs), f"{OURS} at {', '.join(commits)}. Machine: {machine}."])
+    return _joined([costs.version_table(results.runs), f"{OURS} at {', '.join(commits)}.", _machines(results.runs)])
+
+
+def _machines(rows: Sequence[Row]) -> str:
+    """Which systems played where; a row of old does not say."""
+    played = sorted({(row.get("machine", ""), place(row["system"])) for row in rows})
+    on = {machine: ", ".join(tables.label(s) for where, (_, s) in played if where == machine) for machine, _ in played}
+    return " ".join(f"On {machine or 'a machine that is not named'}: {systems}." for machine, systems in on.items())
 
 
 def summary(results: Results) -> str:
@@ -128,13 +132,6 @@ def _counts(among: Sequence[int]) -> list[tuple[Field, int]]:
 
 def _joined(parts: Iterable[str]) -> str:
     return "\n\n".join(parts)
-
-
-def _processor() -> str:
-    """Its name where the system tells it, or what kind it is."""
-    about = Path("/proc/cpuinfo")
-    named = re.search(r"model name\s*:\s*(.+)", about.read_text()) if about.exists() else None
-    return named[1] if named else platform.machine()
 
 
 # Pages

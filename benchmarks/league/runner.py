@@ -1,6 +1,8 @@
 """Runs: a system on a problem with a seed, a JSON line each; what is there is not run again."""
 
 import json
+import platform
+import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -128,12 +130,12 @@ def study_of(row: Row) -> Study:
 def run(jobs: Sequence[Callable[[], Row]], path: Path, workers: int) -> None:
     """Do the jobs, so many at once, and append their rows as they come."""
     _repair(path)
-    commit = _commit()
+    where = {"commit": _commit(), "machine": _processor()}
     with ThreadPoolExecutor(workers) as pool, path.open("a") as file:
         waiting = [pool.submit(job) for job in jobs]
         try:
             for done, future in enumerate(as_completed(waiting), 1):
-                row = future.result() | {"commit": commit}
+                row = future.result() | where
                 file.write(json.dumps(row) + "\n")
                 file.flush()
                 print(f"{done}/{len(waiting)} {_said(row)}", flush=True)
@@ -158,3 +160,10 @@ def _commit() -> str:
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return said.stdout.strip() or "?"
+
+
+def _processor() -> str:
+    """Its name where the system tells it, or what kind it is."""
+    about = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*:\s*(.+)", about.read_text()) if about.exists() else None
+    return named[1] if named else platform.machine()
