@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from uncubed._typing import Array
+from uncubed.actions import Finite
 from uncubed.beliefs import Belief, ExactBelief, Posterior, ProjectedBelief, SketchedBelief
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
 
@@ -77,3 +78,13 @@ def fingerprint(belief: Belief) -> tuple[str, bytes, bytes]:
     """All that a belief says and saves, to the last bit."""
     shown = b"" if belief.surface is None else b"".join(a.tobytes() for a in surface_posterior(belief))
     return json.dumps(belief.state()), b"".join(a.tobytes() for a in belief.predict(PROBES)), shown
+
+
+def seen() -> tuple[Finite, ExactBelief, np.random.Generator]:
+    """Actions, a belief that knows some of them, and a generator."""
+    rng = np.random.default_rng(3)
+    actions = Finite(rng.uniform(-2, 2, (40, 2)))
+    belief = ExactBelief(Matern52(0.8), noise_variance=0.3)
+    for i in (0, 1, 2, 2, 2, 9):
+        belief.update(actions.X[i], float(rng.normal() - 1.0))
+    return actions, belief, rng

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uncubed._typing import Array
-from uncubed.cholesky import JITTERS, CholeskyFactor
+from uncubed.cholesky import JITTERS, CholeskyFactor, inverted
 from uncubed.errors import JitterWarning, NotPositiveDefiniteError
 from uncubed.kernels import Matern52
 
@@ -159,3 +159,14 @@ def test_extended_by_known_rows_is_the_factor_of_the_whole(before: int) -> None:
     part.extend(whole.lower[before:], whole.inverse[before:])
     np.testing.assert_array_equal(part.lower, whole.lower)
     np.testing.assert_allclose(part.inverse, whole.inverse, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("size", [1, 2, 64, 65, 130, 257])
+def test_inverted_by_halves_is_the_inverse_and_looks_at_nothing_above_the_diagonal(
+    size: int, order: Literal["C", "F"]
+) -> None:
+    L = np.linalg.cholesky(gram(size))
+    above = np.triu(np.ones((size, size), bool), 1)
+    given = np.array(np.where(above, np.nan, L), order=order)
+    np.testing.assert_allclose(np.tril(inverted(given)) @ L, np.eye(size), rtol=0, atol=1e-10)

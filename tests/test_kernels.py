@@ -232,3 +232,8 @@ def test_kernels_are_equal_by_class_and_numbers() -> None:
     others = (Matern52([0.5, 1.0]), Matern52([1.0, 0.5], 2.0), Matern32([0.5, 1.0], 2.0), Matern52(0.5, 2.0), "kernel")
     assert all(Matern52([0.5, 1.0], 2.0) != other for other in others)
     assert Matern52([0.5]) != Matern52(0.5)
+
+
+@every_kernel
+def test_one_distance_alone_will_do(kernel: Kernel) -> None:
+    assert kernel.at(np.array(0.0)) == pytest.approx(kernel.variance)

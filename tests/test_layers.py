@@ -27,6 +27,7 @@ LAYERS = [
     ["beliefs.exact", "beliefs.projected", "beliefs.sketched"],
     ["beliefs", "dimensions.base"],
     ["dimensions.choices", "dimensions.numbers"],
+    ["schedules"],
     ["acquisition", "ascent", "dimensions", "draws", "fit"],
     ["actions", "columns", "history", "places", "rugged", "scaling", "space"],
     ["candidates", "records"],

@@ -15,7 +15,7 @@ import uncubed as uc
 from tests.helpers import assert_close
 from uncubed import _state
 from uncubed._typing import Array
-from uncubed.acquisition import ActionSet
+from uncubed.schedules import Covered
 
 LINE = np.linspace(-3.0, 3.0, 41)[:, None]
 SMALL_BOX: dict[str, int] = {"pool": 32, "starts": 3, "steps": 8}
@@ -468,7 +468,7 @@ class Shifted(uc.Acquisition):
     weight: float
     schedule: uc.BetaSchedule
 
-    def parameter(self, round: int, actions: ActionSet, belief: uc.Belief, rng: np.random.Generator) -> float:
+    def parameter(self, round: int, actions: Covered, belief: uc.Belief, rng: np.random.Generator) -> float:
         return self.weight * self.schedule(round, actions, belief)
 
     def value(self, mean: Array, std: Array, parameter: float) -> Array:
@@ -524,7 +524,7 @@ def test_what_is_no_dataclass_cannot_be_saved(path: Path, monkeypatch: pytest.Mo
 
     @uc.register
     class Plain(uc.BetaSchedule):
-        def __call__(self, round: int, actions: ActionSet, belief: uc.Belief) -> float:
+        def __call__(self, round: int, actions: Covered, belief: uc.Belief) -> float:
             return 1.0
 
     player = uc.Bandit(uc.Finite(LINE), BELIEFS["exact"](), uc.UpperConfidenceBound(Plain()))

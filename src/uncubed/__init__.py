@@ -6,16 +6,11 @@ Keep in the model only what taught it something: the thousandth suggestion and t
 from uncubed._state import register
 from uncubed.acquisition import (
     Acquisition,
-    BetaSchedule,
-    ConstantBeta,
     ExpectedImprovement,
     MostProbableImprovement,
     ProbabilityOfImprovement,
     PureExploitation,
     PureExploration,
-    ScaledBeta,
-    SketchedBeta,
-    TheoreticalBeta,
     ThompsonSampling,
     UpperConfidenceBound,
 )
@@ -45,6 +40,7 @@ from uncubed.optimizer import Optimizer
 from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
 from uncubed.rounds import Run
 from uncubed.run import Result, maximize, minimize
+from uncubed.schedules import BetaSchedule, ConstantBeta, ScaledBeta, SketchedBeta, TheoreticalBeta
 
 __version__ = "0.1.0"
 

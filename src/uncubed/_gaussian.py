@@ -10,6 +10,7 @@ from uncubed._typing import Array
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _FAR_TAIL = -25.0  # below it the series is exact to 2e-12, and the closed form begins to cancel
+_HIGH = 5.0  # above it Φ/φ grows too large to be divided by; there τ itself is no small number
 
 
 class Improvement(NamedTuple):
@@ -21,44 +22,37 @@ class Improvement(NamedTuple):
 
 
 def improvement(z: Array) -> Improvement:
-    """All three, finite for |z| up to 1e150; of few points both forms are computed where one will not do."""
-    near = z > -1.0
-    if not near.any():
-        return _in_the_tail(z)
-    if near.all():
-        return _near(z)
-    both = zip(_near(np.maximum(z, -1.0)), _in_the_tail(np.minimum(z, -1.0)), strict=True)
-    return Improvement(*(np.where(near, up, down) for up, down in both))
+    """All three, finite for |z| up to 1e150."""
+    high = z > _HIGH
+    if not np.count_nonzero(high):
+        return _by_density(z)
+    both = zip(_high(np.maximum(z, _HIGH)), _by_density(np.minimum(z, _HIGH)), strict=True)
+    return Improvement(*(np.where(high, up, down) for up, down in both))
 
 
-def _near(z: Array) -> Improvement:
+def log_tau(z: Array) -> Array:
+    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for |z| up to 1e150."""
+    return improvement(np.asarray(z, float)).log_tau
+
+
+def _high(z: Array) -> Improvement:
     density, distribution = np.exp(_log_density(z)), ndtr(z)
     tau = z * distribution + density
     return Improvement(np.log(tau), distribution / tau, density / tau)
 
 
-def _in_the_tail(z: Array) -> Improvement:
+def _by_density(z: Array) -> Improvement:
+    """By Φ and τ in units of φ, for z ≤ 5: neither is 0 in the tail."""
     mills = _mills(z)
-    ratio = _tail_ratio(z, mills)
+    ratio = _tau_over_density(z, mills)
     return Improvement(_log_density(z) + np.log(ratio), mills / ratio, 1.0 / ratio)
 
 
-def log_tau(z: Array) -> Array:
-    """log τ(z), τ(z) = z Φ(z) + φ(z), finite and increasing for |z| up to 1e150; each form where it is needed."""
-    z = np.asarray(z, float)
-    result = np.empty_like(z)
-    near = z > -1.0
-    up, tail = z[near], z[~near]
-    result[near] = np.log(up * ndtr(up) + np.exp(_log_density(up)))
-    result[~near] = _log_density(tail) + np.log(_tail_ratio(tail, _mills(tail)))
-    return result
-
-
-def _tail_ratio(z: Array, mills: Array) -> Array:
-    """τ/φ = 1 + z Φ/φ, for z ≤ -1, of Φ/φ; a series where that would cancel."""
+def _tau_over_density(z: Array, mills: Array) -> Array:
+    """τ/φ = 1 + z Φ/φ, of Φ/φ; a series where that would cancel."""
     ratio: Array = 1.0 + z * mills
     far = z <= _FAR_TAIL
-    if not far.any():
+    if not np.count_nonzero(far):
         return ratio
     u = 1.0 / np.where(far, z, _FAR_TAIL) ** 2
     series = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * (945.0 - u * 10395.0)))))
@@ -66,8 +60,8 @@ def _tail_ratio(z: Array, mills: Array) -> Array:
 
 
 def _mills(z: Array) -> Array:
-    """Φ/φ = √(π/2) erfcx(-z/√2), for z ≤ -1 (and its value at -1 beyond)."""
-    mills: Array = math.sqrt(math.pi / 2.0) * erfcx(np.maximum(-z, 1.0) / math.sqrt(2.0))
+    """Φ/φ = √(π/2) erfcx(-z/√2), for z ≤ 5 (and its value at 5 beyond)."""
+    mills: Array = math.sqrt(math.pi / 2.0) * erfcx(np.maximum(-z, -_HIGH) / math.sqrt(2.0))
     return mills
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from uncubed import _validation as check
-from uncubed import acquisition, budget, kernels
+from uncubed import acquisition, budget, kernels, schedules
 from uncubed._typing import Array
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import ExactBelief, ProjectedBelief, SketchedBelief
@@ -34,10 +34,10 @@ _CLASSES: dict[str, type] = {
         acquisition.PureExploration,
         acquisition.PureExploitation,
         acquisition.ThompsonSampling,
-        acquisition.TheoreticalBeta,
-        acquisition.ScaledBeta,
-        acquisition.ConstantBeta,
-        acquisition.SketchedBeta,
+        schedules.TheoreticalBeta,
+        schedules.ScaledBeta,
+        schedules.ConstantBeta,
+        schedules.SketchedBeta,
         budget.KeepAll,
         budget.Constant,
         budget.ForHorizon,

@@ -1,4 +1,4 @@
-"""Which action next: acquisition functions, and the schedules of β they use.
+"""Which action next: acquisition functions.
 
 | name | meaning |
 |---|---|
@@ -18,9 +18,9 @@ from scipy.special import log_ndtr
 from uncubed import _validation as check
 from uncubed._gaussian import density_over_distribution, improvement, log_tau
 from uncubed._typing import Array
-from uncubed.beliefs import Belief, PosteriorGradient, Predictor, SketchedBelief
+from uncubed.beliefs import Belief, PosteriorGradient, Predictor
 from uncubed.errors import InvalidInputError
-from uncubed.kernels import Kernel
+from uncubed.schedules import BetaSchedule, Covered, TheoreticalBeta
 
 
 class Selection(NamedTuple):
@@ -33,15 +33,12 @@ class Selection(NamedTuple):
     row: int | None
 
 
-class ActionSet(Protocol):
+class ActionSet(Covered, Protocol):
     """What an acquisition asks of the set of actions."""
 
     @property
     def dimension(self) -> int:
         """p, the number of coordinates of an action."""
-
-    def theoretical_beta(self, round: int, kernel: Kernel, delta: float, events: int = 2) -> float:
-        """β_t of Lemma 1 on a finite set, of Lemma 9 on a box, where δ is split over `events` kinds of point."""
 
     def maximise(
         self,
@@ -55,113 +52,6 @@ class ActionSet(Protocol):
 
     def maximise_draw(self, belief: Belief, rng: np.random.Generator) -> Selection:
         """The action at which one joint draw of f is largest."""
-
-
-# Schedules of β
-
-
-class BetaSchedule(ABC):
-    """β_t: √β_t multiplies the standard deviation in the upper confidence bound."""
-
-    @property
-    def depends_on_round(self) -> bool:
-        """Whether β changes while the belief does not."""
-        return True
-
-    @abstractmethod
-    def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
-        """β_t, from round 1."""
-
-
-@final
-@dataclass(frozen=True)
-class TheoreticalBeta(BetaSchedule):
-    """The β_t of Theorem 3.2: the confidence bounds hold in all rounds with probability 1 - delta.
-
-    Finite set: 2 log(|X| t² π² / 6δ). Box: 2 log(2 t² π² / 3δ) + 2d log(t² d b r √log(4da/δ)), with a and b from
-    `Kernel.derivative_tail` and the box scaled to r = 1.
-    """
-
-    delta: float = 0.1
-
-    def __post_init__(self) -> None:
-        check.clean(self, "delta", check.probability)
-
-    def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
-        return actions.theoretical_beta(round, belief.kernel, self.delta)
-
-
-@final
-@dataclass(frozen=True)
-class ScaledBeta(BetaSchedule):
-    """`factor` times another schedule: practitioners scale the theoretical β down, often to a fifth."""
-
-    factor: float = 0.2
-    of: BetaSchedule = field(default_factory=TheoreticalBeta)
-
-    def __post_init__(self) -> None:
-        check.clean(self, "factor", check.positive)
-        check.kind("of", self.of, BetaSchedule)
-
-    @property
-    def depends_on_round(self) -> bool:
-        return self.of.depends_on_round
-
-    def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
-        return self.factor * self.of(round, actions, belief)
-
-
-@final
-@dataclass(frozen=True)
-class ConstantBeta(BetaSchedule):
-    """The same β in every round."""
-
-    value: float
-
-    def __post_init__(self) -> None:
-        check.clean(self, "value", check.non_negative)
-
-    @property
-    def depends_on_round(self) -> bool:
-        return False
-
-    def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
-        return self.value
-
-
-@final
-@dataclass(frozen=True)
-class SketchedBeta(BetaSchedule):
-    """BKB's width, √β = F + √(ξ²(d_eff log n + log 1/δ) / σ²), for a `SketchedBelief` with n observations.
-
-    BKB's standard deviation is ours divided by σ = √λ, so its √λ·F + √(ξ²(…)) is divided by σ here.
-
-    Args:
-        norm: F, a bound on the norm of f in the kernel's space.
-        noise_variance: ξ²; the belief's σ² unless given.
-        delta: failure probability.
-    """
-
-    norm: float = 1.0
-    noise_variance: float | None = None
-    delta: float = 0.5
-
-    def __post_init__(self) -> None:
-        check.clean(self, "norm", check.positive)
-        check.clean(self, "delta", check.probability)
-        if self.noise_variance is not None:
-            check.clean(self, "noise_variance", check.positive)
-
-    def __call__(self, round: int, actions: ActionSet, belief: Belief) -> float:
-        if not isinstance(belief, SketchedBelief):
-            raise InvalidInputError(f"belief: expected a SketchedBelief for SketchedBeta, got {type(belief).__name__}")
-        noise = belief.noise_variance if self.noise_variance is None else self.noise_variance
-        log_determinant = belief.effective_dimension * math.log(max(belief.observations, 1))
-        width = math.sqrt(noise / belief.noise_variance * (log_determinant + math.log(1.0 / self.delta)))
-        return (self.norm + width) ** 2
-
-
-# Acquisitions
 
 
 class Acquisition(ABC):
@@ -196,8 +86,8 @@ class Acquisition(ABC):
         """The same of what a belief said at these rows."""
         mean, variance, mean_gradient, variance_gradient = posterior
         std = np.sqrt(variance)
-        value, by_mean, by_std = self._value_and_partials(mean, std, parameter)
         with np.errstate(over="ignore", invalid="ignore"):  # where the slope is no number there is nothing to climb
+            value, by_mean, by_std = self._value_and_partials(mean, std, parameter)
             by_variance = np.divide(by_std, 2.0 * std, out=np.zeros_like(std), where=std > 0.0)
             gradient = by_mean[:, None] * mean_gradient + by_variance[:, None] * variance_gradient
         return value, np.where(np.isfinite(gradient), gradient, 0.0)
@@ -250,18 +140,18 @@ class _Improvement(Acquisition):
         return _incumbent(belief)
 
     def value(self, mean: Array, std: Array, parameter: float) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.where(std > 0.0, np.log(std) + log_tau(_z(mean, std, parameter)), -np.inf)
+        log_std = np.log(np.maximum(std, _TINY))
+        return np.where(std > 0.0, log_std + log_tau(_z(mean, std, parameter)), -np.inf)
 
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
-        return self._value_and_partials(mean, std, parameter)[1:]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._value_and_partials(mean, std, parameter)[1:]
 
     def _value_and_partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array, Array]:
         # ∂(σ τ)/∂μ = Φ and ∂(σ τ)/∂σ = φ, divided by σ τ.
-        log, by_mean, by_std = improvement(_z(mean, std, parameter))
-        with np.errstate(divide="ignore"):
-            value = np.where(std > 0.0, np.log(std) + log, -np.inf)
-        return value, _per_std(by_mean, std), _per_std(by_std, std)
+        some = np.maximum(std, _TINY)
+        log, by_mean, by_std = improvement(_within((mean - parameter) / some))
+        return np.where(std > 0.0, np.log(some) + log, -np.inf), by_mean / some, by_std / some
 
 
 @final
@@ -283,21 +173,16 @@ class NoisyImprovement(_Improvement):
     noise_variance: float
 
     def value(self, mean: Array, std: Array, parameter: float) -> Array:
-        return super().value(mean, self._moved(std), parameter)
+        return super().value(mean, std * std / np.sqrt(self._total(std)), parameter)
 
     def _value_and_partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array, Array]:
-        value, by_mean, by_moved = super()._value_and_partials(mean, self._moved(std), parameter)
-        variance = std * std
-        with np.errstate(over="ignore", invalid="ignore"):  # where nothing can move, as in `climb`
-            by_std = std * (variance + 2.0 * self.noise_variance) / np.maximum(self._total(std), _TINY) ** 1.5
-            return value, by_mean, by_moved * by_std
-
-    def _moved(self, std: Array) -> Array:
-        moved: Array = std * std / np.sqrt(np.maximum(self._total(std), _TINY))
-        return moved
+        variance, total = std * std, self._total(std)
+        root = np.sqrt(total)
+        value, by_mean, by_moved = super()._value_and_partials(mean, variance / root, parameter)
+        return value, by_mean, by_moved * (std * (variance + 2.0 * self.noise_variance) / (total * root))
 
     def _total(self, std: Array) -> Array:
-        return std * std + self.noise_variance
+        return np.maximum(std * std + self.noise_variance, _TINY)
 
 
 @final
@@ -396,7 +281,10 @@ _TINY = float(np.finfo(float).tiny)
 
 def _z(mean: Array, std: Array, incumbent: float) -> Array:
     with np.errstate(over="ignore"):
-        z = (mean - incumbent) / np.maximum(std, _TINY)
+        return _within((mean - incumbent) / np.maximum(std, _TINY))
+
+
+def _within(z: Array) -> Array:
     return np.minimum(np.maximum(z, -_LARGEST_Z), _LARGEST_Z)
 
 

@@ -208,7 +208,7 @@ class Box:
             if start is not None and 0 not in best:
                 best = np.append(best, 0)
             climb = partial(self._value_and_gradient, acquisition, parameter, belief)
-            U, scores = ascend(climb, U[best], self.steps)
+            U, scores, _ = ascend(climb, U[best], self.steps)
             x = self._scaled(U[int(scores.argmax())])
             mean, variance = belief.predict(x[None, :])
         x.flags.writeable = False

@@ -13,13 +13,14 @@ import numpy as np
 from uncubed import _state
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
-from uncubed.acquisition import Acquisition, TheoreticalBeta, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, UpperConfidenceBound
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import Belief
 from uncubed.budget import Budget, Decision, decide
 from uncubed.certificate import Certificate, Certifier, Ledger
 from uncubed.errors import InvalidInputError, LostValueWarning, NotDifferentiableError, StateError, UnknownDecisionError
 from uncubed.rounds import Run, run
+from uncubed.schedules import TheoreticalBeta
 
 VERSION = 1
 """Of the saved state."""

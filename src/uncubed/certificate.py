@@ -13,12 +13,13 @@ from typing import final
 import numpy as np
 
 from uncubed._typing import Array
-from uncubed.acquisition import Acquisition, Selection, TheoreticalBeta, UpperConfidenceBound
+from uncubed.acquisition import Acquisition, Selection, UpperConfidenceBound
 from uncubed.actions import Box, Finite
 from uncubed.beliefs import Belief, ExactBelief
 from uncubed.budget import Decision
 from uncubed.information import information_gain, variance_threshold
 from uncubed.kernels import Kernel
+from uncubed.schedules import TheoreticalBeta
 
 BOX_EVENTS = 3
 """On a box δ is split over the optimum, the selected actions and the recommended one."""

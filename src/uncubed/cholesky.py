@@ -15,6 +15,7 @@ import warnings
 from typing import NamedTuple, final
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dtrtri
 
 from uncubed._typing import Array
@@ -26,6 +27,7 @@ JITTERS = (1e-12, 1e-10, 1e-8, 1e-6)
 _SMALLEST_PIVOT = 1e-12  # as a fraction of the diagonal: below it the pivot is rounding error
 _BLOCK = 64  # rows of W multiplied at a time: skips most of the zeros above the diagonal
 _MANY = 64  # columns from which that is worth the calls
+_AT_ONCE = 64  # rows up to which a triangular matrix is inverted at once
 
 
 class _RankOne(NamedTuple):
@@ -110,7 +112,7 @@ class CholeskyFactor:
             factor._L, factor._W = _doubled(factor._L), _doubled(factor._W)
         factor._size = len(L)
         if len(L):
-            factor.lower[:], factor.inverse[:] = L, dtrtri(L, lower=1)[0]
+            factor.lower[:], factor.inverse[:] = L, inverted(np.array(L, order="F"))
         return factor
 
     def __len__(self) -> int:
@@ -157,18 +159,19 @@ class CholeskyFactor:
         diagonal: Array = np.einsum("ij,ij->j", self.inverse, self.inverse)
         return diagonal
 
-    def append(self, column: Array, diagonal: float) -> None:
+    def append(self, column: Array, diagonal: float, row: Array | None = None) -> None:
         """Add a row and column to A.
 
         Args:
             column: covariances with the rows that are there, shape (M,).
             diagonal: the new diagonal entry.
+            row: what `whiten_precisely` makes of the column, where it is known.
 
         Raises:
             NotPositiveDefiniteError: the pivot is not positive even with the largest jitter; nothing has changed.
         """
         M = self._size
-        row = self.whiten_precisely(column)
+        row = self.whiten_precisely(column) if row is None else row
         pivot = _positive_pivot(diagonal, float(row @ row))
         if M == len(self._L):
             self._L, self._W = _doubled(self._L), _doubled(self._W)
@@ -241,3 +244,19 @@ def _doubled(store: Array) -> Array:
     larger = np.zeros((2 * n, 2 * n))
     larger[:n, :n] = store
     return larger
+
+
+def inverted(L: Array) -> Array:
+    """L⁻¹ of a lower triangular matrix, in place where that is in columns; above its diagonal is what was there.
+
+    It goes by halves, because products are several times as fast as `dtrtri`.
+    """
+    if len(L) <= _AT_ONCE:
+        small: Array = dtrtri(L, lower=1, overwrite_c=1)[0]
+        return small
+    half = len(L) // 2
+    first, last = inverted(L[:half, :half]), inverted(L[half:, half:])
+    below = dtrmm(1.0, first, L[half:, :half], side=1, lower=1)
+    L[half:, :half] = dtrmm(-1.0, last, below, lower=1, overwrite_b=1)
+    L[:half, :half], L[half:, half:] = first, last
+    return L

@@ -13,13 +13,13 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dlauum, dpotrf, dpotrs
 from scipy.optimize import Bounds, OptimizeResult, minimize
 from scipy.spatial.distance import pdist
 
 from uncubed._typing import Array
 from uncubed.bend import Bend, Bent, bend
-from uncubed.cholesky import JITTERS
+from uncubed.cholesky import JITTERS, inverted
 from uncubed.errors import NotPositiveDefiniteError
 from uncubed.kernels import Kernel
 from uncubed.observations import Observations
@@ -338,6 +338,7 @@ class Likelihood:
 
     def _difference(self, L: Array, alpha: Array) -> tuple[Array, Array]:
         """B = ααᵀ - A⁻¹ on its diagonal and by its pairs; overwrites L."""
-        minus = dsyr(-1.0, alpha, a=dpotri(L, lower=1, overwrite_c=1)[0], lower=1, overwrite_a=1).T
+        inverse = dlauum(inverted(L), lower=1, overwrite_c=1)[0]  # L⁻ᵀ L⁻¹, its lower part
+        minus = dsyr(-1.0, alpha, a=inverse, lower=1, overwrite_a=1).T
         off = np.take(minus.reshape(-1), self._pairs, out=self._by_pair[1], mode="clip")
         return -np.diagonal(minus), np.negative(off, out=off)

@@ -126,11 +126,10 @@ class Kernel(ABC):
             slope = self.at_with_slope(self.squared_distance(A, B))[1]
         origin = B[0] if len(B) else 0.0  # so that nothing cancels far from zero
         A, B, scale = A - origin, B - origin, 2.0 / self.length_scale**2
-        results = []
-        for w in weights:
-            sw = slope * w
-            results.append((A * sw.sum(axis=1, keepdims=True) - sw @ B) * scale)
-        return tuple(results)
+        weighted = np.empty((len(weights), *slope.shape))
+        for row, w in zip(weighted, weights, strict=True):
+            np.multiply(slope, w, out=row)
+        return tuple((A * np.add.reduce(weighted, axis=2, keepdims=True) - weighted @ B) * scale)
 
     @property
     def theta(self) -> Array:
@@ -227,18 +226,22 @@ class Matern52(Kernel):
     curvature = 5.0 / 3.0
 
     def correlation(self, r2: Array) -> Array:
-        s = np.sqrt(5.0 * np.minimum(r2, _FAR, out=r2))
-        return (1.0 + s + s * s / 3.0) * np.exp(-s)
+        s = self._scaled(r2)
+        result = s * s
+        result /= 3.0
+        decay = np.exp(-s)
+        s += 1.0
+        result += s
+        result *= decay
+        return result
 
     def slope(self, r2: Array) -> Array:
-        s = np.sqrt(5.0 * np.minimum(r2, _FAR, out=r2))
+        s = self._scaled(r2)
         return (-5.0 / 6.0) * (1.0 + s) * np.exp(-s)
 
     def at_with_slope(self, r2: Array) -> tuple[Array, Array]:
         # (1 + s) e^-s is in both; each array is used again, which counts for many pairs.
-        s = np.minimum(r2, _FAR, out=r2)
-        s *= 5.0
-        np.sqrt(s, out=s)
+        s = self._scaled(r2)
         decay = np.negative(s)
         np.exp(decay, out=decay)
         decay *= self.variance
@@ -251,6 +254,13 @@ class Matern52(Kernel):
         slope *= -5.0 / 6.0
         return s, slope
 
+    @staticmethod
+    def _scaled(r2: Array) -> Array:
+        """√5 r, in place."""
+        s = _capped(r2)
+        s *= 5.0
+        return np.sqrt(s, out=s)
+
     def _separation(self, u: float) -> float:
         return u / math.sqrt(15.0)  # 1 - (1 + √5 r - 5h_j²) exp(-√5 r) ≤ 15r²/2
 
@@ -262,11 +272,11 @@ class Matern32(Kernel):
     curvature = 3.0
 
     def correlation(self, r2: Array) -> Array:
-        s = np.sqrt(3.0 * np.minimum(r2, _FAR, out=r2))
+        s = np.sqrt(3.0 * _capped(r2))
         return (1.0 + s) * np.exp(-s)
 
     def slope(self, r2: Array) -> Array:
-        s = np.sqrt(3.0 * np.minimum(r2, _FAR, out=r2))
+        s = np.sqrt(3.0 * _capped(r2))
         return -1.5 * np.exp(-s)
 
     def _separation(self, u: float) -> float:
@@ -280,8 +290,13 @@ class Matern12(Kernel):
     curvature = np.inf
 
     def correlation(self, r2: Array) -> Array:
-        return np.exp(-np.sqrt(np.minimum(r2, _FAR, out=r2)))
+        return np.exp(-np.sqrt(_capped(r2)))
 
     def slope(self, r2: Array) -> Array:
-        r = np.sqrt(np.minimum(r2, _FAR, out=r2))
+        r = np.sqrt(_capped(r2))
         return np.divide(-0.5 * np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
+
+
+def _capped(r2: Array) -> Array:
+    """The same up to what is far, in place; to look whether there is more is faster than to cap it."""
+    return r2 if r2.max(initial=0.0) <= _FAR else np.minimum(r2, _FAR, out=r2)

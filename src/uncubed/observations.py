@@ -30,4 +30,6 @@ class Observations:
 
     def __post_init__(self) -> None:
         for name in ("scatter", "noise"):
-            object.__setattr__(self, name, np.broadcast_to(getattr(self, name), self.mean.shape))
+            given = np.asarray(getattr(self, name))
+            whole = given if given.shape == self.mean.shape else np.broadcast_to(given, self.mean.shape)
+            object.__setattr__(self, name, whole)

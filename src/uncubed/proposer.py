@@ -105,6 +105,7 @@ class Proposer:
         if isinstance(space, Space) and not self._survey.exhaustive:
             self._search = Search(space, pool=96, starts=6, steps=3 + space.width // 2, gain=0.01)
         self._domain = _Domain(space.width, space.size)
+        self._firsts = np.unique(space.groups, return_index=True)[1]  # a coordinate of each parameter
         self._known: tuple[int, Contenders] | None = None
         self.first = self._design(min(3 + len(space.names), 12), rng)
         """Points to begin with, shape (n, width)."""
@@ -211,8 +212,7 @@ class Proposer:
 
     def _typical(self, scales: Array) -> float:
         """Geometric mean of the length-scales of the parameters, each once however many coordinates it has."""
-        first = np.unique(self.space.groups, return_index=True)[1]
-        return float(np.exp(np.log(scales[first]).mean()))
+        return float(np.exp(np.log(scales[self._firsts]).mean()))
 
     def _is_drowned(self, away: float) -> bool:
         """Whether what lies so many length-scales apart hardly differs by more than noise."""
@@ -340,7 +340,7 @@ class Proposer:
         return self._believed(np.vstack([known.rows, belief.dictionary[more]])) if more.any() else known
 
     def _believed(self, rows: Array) -> Contenders:
-        rows, belief = np.unique(rows, axis=0), self.model.belief
+        rows, belief = _distinct(rows), self.model.belief
         with one_thread(belief.distinct):
             mean, variance = self.model.predict(rows)
         order = np.argsort(-mean, kind="stable")
@@ -420,6 +420,13 @@ class Proposer:
             rows += [u for u in self.space.sample(rng, 512) if self.admissible(self.space.decode(u))]
         rows = list({u.tobytes(): u for u in rows}.values())[: max(n, 2)]
         return np.array(rows).reshape(len(rows), self.space.width)
+
+
+def _distinct(rows: Array) -> Array:
+    """Each row once, in order: what `np.unique` gives, several times as fast for few."""
+    rows = rows[np.lexsort(rows.T[::-1])]
+    repeated = np.logical_and.reduce(rows[1:] == rows[:-1], axis=1)
+    return rows[np.append(True, ~repeated)] if np.count_nonzero(repeated) else rows
 
 
 class _Domain:

@@ -163,20 +163,24 @@ class Search:
         return np.vstack([even, region.nearest(np.vstack([near, moved_to]))])
 
     def _climbed(self, task: "_Task", start: Array, region: Region) -> Array:
-        """The ends of ascents within the region, along what is continuous and not held."""
+        """The ends of ascents within the region, along what is continuous and not held, and where they would lead.
+
+        Of the last step a slope is of no use, so that it is not made there: `best` looks at its end.
+        """
         free = self._continuous & ~task.held.columns
         region = region.but_for(~free)
         size = region.size
         scales = np.minimum(np.broadcast_to(task.belief.kernel.length_scale, size.shape), 1.0)
+        by_side = np.where(free, size, 0.0)
 
         def climb(U: Array) -> tuple[Array, Array]:
             posterior = task.belief.gradient(region.filled(U))
             value, gradient = task.acquisition.climb(posterior, task.parameter)
             worth = task.worth.of(posterior.mean, posterior.variance)  # what climbs out of it would be thrown away
-            return np.where(worth, value, -np.inf), np.where(free, gradient * size, 0.0)
+            return np.where(worth, value, -np.inf), gradient * by_side
 
-        ends, _ = ascend(climb, region.spread_out(start), self.steps, self.gain, scales / size)
-        return region.filled(ends)
+        ascent = ascend(climb, region.spread_out(start), self.steps - 1, self.gain, scales / size)
+        return region.filled(np.vstack([ascent.rows, ascent.onwards]))
 
     def _step(self, task: "_Task", found: Selection) -> Selection:
         """Single steps of discrete parameters, as long as they help."""

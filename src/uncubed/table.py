@@ -130,7 +130,7 @@ class TableSearch:
         return around + moved[:, table.groups] * reach * (table.sample(rng, n) - around)
 
     def _climbed(self, task: "_Task", starts: Rows) -> int:
-        ends, _ = ascend(task.climb, self.table.at(starts), self.steps)
+        ends = ascend(task.climb, self.table.at(starts), self.steps).rows
         row, around = int(starts[0]), np.append(starts, self.table.near(ends, _AROUND))
         for _ in range(self.steps + 1):
             better = task.best(np.union1d(row, around))

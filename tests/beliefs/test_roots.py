@@ -1,22 +1,24 @@
 import numpy as np
 import pytest
 
-from uncubed.beliefs.roots import Roots, lower_product
+from uncubed.beliefs.roots import Roots
 
 
+@pytest.mark.parametrize("columns", [1, 12, 40])
 @pytest.mark.parametrize("M", [1, 2, 7, 40])
-def test_the_basis_explains_what_whitening_and_shrinking_explain(M: int) -> None:
+def test_the_basis_explains_what_whitening_and_shrinking_explain(M: int, columns: int) -> None:
     rng = np.random.default_rng(M)
     W = np.tril(rng.normal(size=(M, M))) + 2.0 * np.eye(M)
     A = rng.normal(size=(M, M))
     P = np.linalg.inv(1.1 * np.eye(M) + A @ A.T).astype(np.float64)
-    mean, K = rng.normal(size=M), rng.normal(size=(M, 12))
+    mean, K = rng.normal(size=M), rng.normal(size=(M, columns))
     roots = Roots(W, P, mean)
     V = W @ K
     assert roots.basis is not None
-    explained = np.square(lower_product(roots.basis, K)).sum(axis=0)
+    basis = roots.basis
+    explained = np.square(basis.whiten(K)).sum(axis=0)
     np.testing.assert_allclose(explained, (V * (V - P @ V)).sum(axis=0), rtol=1e-10)
-    np.testing.assert_array_equal(roots.basis, np.tril(roots.basis))
+    np.testing.assert_allclose(basis.unwhiten(V), basis.whiten(np.eye(M)).T @ V, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(roots.coefficients @ K, mean @ V, rtol=1e-10, atol=1e-10)
 
 

@@ -190,7 +190,7 @@ class Belief(ABC):
         K = values.T
         V = self._whiten(K)
         CV = self._shrink(V)
-        variance = np.maximum(self.kernel.diagonal(clean) - np.einsum("ij,ij->j", V, CV), 0.0)
+        variance = np.maximum(self.kernel.variance - np.einsum("ij,ij->j", V, CV), 0.0)
         coefficients = self._coefficients()
         mean_gradient, explained = self.kernel.contracted_gradient(
             clean, D, coefficients, self._unwhiten(CV).T, slope=slope

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
 from uncubed.beliefs.base import REFRESH_EVERY, Belief, Posterior
-from uncubed.beliefs.roots import Roots, lower_product
+from uncubed.beliefs.roots import Basis, Roots
 from uncubed.beliefs.weights import Weights, packed, unpacked
 from uncubed.cholesky import CholeskyFactor
 from uncubed.kernels import Kernel
@@ -24,7 +24,7 @@ _ROUNDED = 1e-8  # novelty, as a fraction of the prior variance, below which rou
 _MANY = 4  # points predicted at once from which one product less is worth a factor, which the next ones share
 _COLUMNS = 64  # of a triangular matrix multiplied at a time
 _TOGETHER = 64  # values taken in at once, at most
-_BLOCK = 2**15  # covariances computed at once: arrays that stay in the cache are several times faster
+_BLOCK = 2**16  # covariances computed at once: arrays that stay in the cache are several times faster
 
 
 @final
@@ -57,6 +57,7 @@ class ProjectedBelief(Belief):
         self._factor = CholeskyFactor()
         self._weights = Weights()  # w, whose noise is σ² + ρ
         self._roots: Roots | None = None  # of what is known now, once somebody asks
+        self._foreseen: tuple[bytes, float, _Projection] | None = None  # by what is known now; often it is told next
         self._best: float | None = None
         self._absorbed = 0
 
@@ -97,7 +98,7 @@ class ProjectedBelief(Belief):
         noise = self.noise_variance if noise_variance is None else check.positive("noise_variance", noise_variance)
         value = check.real("value", value)
         clean = self._point(x)
-        self._take(clean, value, self._project(self._column(clean)), noise)
+        self._take(clean, value, self._projection(clean), noise)
 
     def absorb(self, x: ArrayLike, value: float, *, noise_variance: float | None = None) -> None:
         """Learn a value without a new atom, however new its action is; what the atoms miss there counts as noise."""
@@ -134,7 +135,8 @@ class ProjectedBelief(Belief):
         clean = check.array("x", x, ndim=1)
         clean = check.point("x", clean, self.dimension or clean.size)
         self.kernel.check_dimension(clean.size)
-        projection = self._project(self._column(clean))
+        projection = self._projection(clean)
+        self._foreseen = clean.tobytes(), self.novelty, projection
         return Foreseen(projection.new, projection.novelty + max(float(projection.z @ projection.Pz), 0.0))
 
     def atom_means(self) -> Array:
@@ -154,7 +156,7 @@ class ProjectedBelief(Belief):
         # The marginal over the remaining atoms is kept exactly: all they can hold of what this one knew. In whitened
         # coordinates it is the Schur complement of Λ in the direction n that only this atom holds.
         row = check.index("row", row, self.distinct)
-        self._roots = None
+        self._forget()
         n = self._factor.inverse[:, row].copy()
         n /= np.sqrt(n @ n)
         self._remove_from_surface(n)
@@ -192,7 +194,7 @@ class ProjectedBelief(Belief):
         return other
 
     def refresh(self) -> None:
-        self._roots = None
+        self._forget()
         self._factor = CholeskyFactor.from_lower(self._factor.lower)
         self._weights.refresh()
         self._recompute_surface()
@@ -229,6 +231,11 @@ class ProjectedBelief(Belief):
         column: Array = self.kernel(self._atoms(x[None, :]), x[None, :])[:, 0]
         return column
 
+    def _projection(self, x: Array) -> "_Projection":
+        if self._foreseen is not None and self._foreseen[:2] == (x.tobytes(), self.novelty):
+            return self._foreseen[2]
+        return self._project(self._column(x))
+
     def _project(self, k: Array) -> "_Projection":
         v = self.kernel.variance
         z = self._factor.inverse @ k
@@ -237,7 +244,7 @@ class ProjectedBelief(Belief):
         Pz = self._weights.covariance @ z
         novelty = max(v - float(z @ z), 0.0)
         least = max(self.novelty * float(z @ Pz), LEAST_NOVELTY * v)
-        return self._reliable(_Projection(k, z, Pz, novelty, novelty > least), least)
+        return self._reliable(_Projection(k, z, Pz, novelty, novelty > least, None), least)
 
     def _reliable(self, projection: "_Projection", least: float) -> "_Projection":
         """Atoms in clumps stand for a point between them by large weights of both signs, which lose as many digits.
@@ -250,13 +257,13 @@ class ProjectedBelief(Belief):
         weights = self._factor.inverse.T @ z
         lost = _LOST * v * float(weights @ weights)
         novelty = max(v - float(z @ z), lost)
-        return projection._replace(novelty=novelty, new=novelty > max(least, 2.0 * lost))
+        return projection._replace(novelty=novelty, new=novelty > max(least, 2.0 * lost), row=z)
 
     def _take(self, x: Array, value: float, projection: "_Projection", noise_variance: float) -> None:
-        self._roots = None
-        k, z, Pz, novelty, new = projection
+        self._forget()
+        _, z, Pz, novelty, new, _ = projection
         if new:
-            z, Pz = self._add_atom(x, k, z, Pz)
+            z, Pz = self._add_atom(x, projection)
             novelty = 0.0
         surprise, total = self._weights.learn(z, Pz, value, noise_variance + novelty)
         if self.surface is not None:
@@ -275,9 +282,10 @@ class ProjectedBelief(Belief):
             if self.surface is None:
                 taken = self._keep_block(*part) if keeps else self._absorb_block(*part, full=room <= 0)
             done += taken
-            block = min(2 * block, _TOGETHER) if taken == len(part[0]) else 2
-            if taken == 0:
-                before = self.distinct
+            if taken == len(part[0]):
+                block = min(2 * block, _TOGETHER)
+            else:  # the next one is of the other kind, or nearly
+                block, before = max(taken, 2), self.distinct
                 (self.absorb if room <= 0 else self.update)(X[done], float(y[done]), noise_variance=float(noise[done]))
                 done, atoms = done + 1, self.distinct > before
 
@@ -340,7 +348,7 @@ class ProjectedBelief(Belief):
         return n
 
     def _assimilate(self, Z: Array, PZ: Array, y: Array, noise: Array, L: Array) -> None:
-        self._roots = None
+        self._forget()
         self._weights.learn_many(Z, PZ, y, noise, L)
         self._count(float(y.max()), len(y))
 
@@ -353,30 +361,33 @@ class ProjectedBelief(Belief):
         if self._updates // REFRESH_EVERY > due:
             self.refresh()
 
-    def _add_atom(self, x: Array, k: Array, z: Array, Pz: Array) -> tuple[Array, Array]:
-        self._factor.append(k, self.kernel.variance)
+    def _add_atom(self, x: Array, projection: "_Projection") -> tuple[Array, Array]:
+        self._factor.append(projection.k, self.kernel.variance, projection.row)
         self._border(x[None, :])
         pivot = self._factor.lower[-1, -1]
-        return np.append(z, pivot), np.append(Pz, pivot)
+        return np.append(projection.z, pivot), np.append(projection.Pz, pivot)
 
     def _largest_value(self) -> float | None:
         return self._best
+
+    def _forget(self) -> None:
+        """What was computed of what was known."""
+        self._roots = self._foreseen = None
 
     def _answering(self) -> Roots:
         if self._roots is None:
             self._roots = Roots(self._factor.inverse, self._weights.covariance, self._weights.mean)
         return self._roots
 
-    def _basis(self, columns: int) -> Array | None:
+    def _basis(self, columns: int) -> Basis | None:
         return self._answering().basis if columns >= _MANY else None
 
     def _whiten(self, K: Array) -> Array:
-        basis = self._basis(K.shape[1])
-        return self._factor.whiten(K) if basis is None else lower_product(basis, K)
+        return (self._basis(K.shape[1]) or self._factor).whiten(K)
 
     def _unwhiten(self, V: Array) -> Array:
         basis = self._basis(V.shape[1])
-        return (self._factor.inverse if basis is None else basis).T @ V
+        return self._factor.inverse.T @ V if basis is None else basis.unwhiten(V)
 
     def _shrink(self, V: Array) -> Array:
         return V - self._weights.covariance @ V if self._basis(V.shape[1]) is None else V
@@ -393,10 +404,14 @@ class Foreseen(NamedTuple):
 
 
 class _Projection(NamedTuple):
-    """An action seen through the atoms: k = k_D(x), z, Λ⁻¹z, the novelty, and whether that makes it an atom."""
+    """An action seen through the atoms.
+
+    k = k_D(x), z, Λ⁻¹z, the novelty, whether that makes it an atom, and if it may, z as precisely as a factor needs it.
+    """
 
     k: Array
     z: Array
     Pz: Array
     novelty: float
     new: bool
+    row: Array | None

@@ -35,21 +35,32 @@ class Roots:
         return coefficients
 
     @cached_property
-    def basis(self) -> Array | None:
-        """G, shape (M, M); None where so little is known that rounding makes C indefinite."""
+    def basis(self) -> "Basis | None":
+        """G; None where so little is known that rounding makes C indefinite."""
         C = np.negative(self._P[::-1, ::-1])  # backwards, as all that follows until it is turned round
         C.flat[:: len(C) + 1] += 1.0
         backwards, info = dpotrf(C.T, lower=1, clean=0, overwrite_a=1)
         if info != 0:
             return None
         transposed = np.asfortranarray(backwards[::-1, ::-1])  # Fᵀ
-        G: Array = dtrmm(1.0, transposed, self._W.T, side=1).T
-        return G
+        return Basis(dtrmm(1.0, transposed, self._W.T, side=1).T)
 
 
-def lower_product(G: Array, K: Array) -> Array:
-    """G K for a lower triangular G."""
-    if K.shape[1] < _FEW:
-        return G @ K
-    product: Array = dtrmm(1.0, G.T, K.T, side=1).T
-    return product
+@final
+class Basis:
+    """A lower triangular G, shape (M, M), in rows."""
+
+    def __init__(self, G: Array) -> None:
+        self._G = G
+
+    def whiten(self, K: Array) -> Array:
+        """G K, in columns."""
+        if K.shape[1] < _FEW:
+            return np.asfortranarray(self._G @ np.ascontiguousarray(K))  # twice as fast as with K in columns
+        product: Array = dtrmm(1.0, self._G.T, K.T, side=1)
+        return product.T
+
+    def unwhiten(self, V: Array) -> Array:
+        """Gᵀ V."""
+        product: Array = np.ascontiguousarray(V.T) @ self._G
+        return product.T
