@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
 
 def output(command: list[str], directory: Path) -> str:
     result = subprocess.run(
-        command, cwd=directory, env=environment(), capture_output=True, encoding="utf-8", timeout=120, check=False
+        command, cwd=directory, env=environment(), capture_output=True, encoding="utf-8", timeout=900, check=False
     )
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -14,7 +14,7 @@ LONGEST = 60
 
 def printed(name: str, directory: Path) -> str:
     command = [sys.executable, "-W", "error", "-X", "utf8", str(EXAMPLES / name)]
-    result = subprocess.run(command, cwd=directory, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    result = subprocess.run(command, cwd=directory, capture_output=True, encoding="utf-8", timeout=900, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -273,7 +273,7 @@ def test_an_interrupt_leaves_a_whole_journal(tmp_path: Path, error: type[BaseExc
 
 
 def test_as_many_run_as_there_are_workers() -> None:
-    together = threading.Barrier(3, timeout=60)
+    together = threading.Barrier(3, timeout=600)
 
     def f(params: Params) -> float:
         together.wait()  # for two others
@@ -291,7 +291,7 @@ def test_a_slow_one_does_not_hold_up_the_others() -> None:
         if number == 8:
             release.set()
         if number == 1:
-            assert release.wait(60)
+            assert release.wait(600)
         return hill(params)
 
     with ThreadPoolExecutor(2) as pool:
@@ -307,18 +307,18 @@ def test_a_time_out_is_a_failure_and_the_others_go_on() -> None:
 
     def f(params: Params) -> float:
         if next(calls) == 0:
-            release.wait(60)
+            release.wait(600)
         return hill(params)
 
     with ThreadPoolExecutor(2) as pool:
         try:
-            result = maximize(f, SPACE, evaluations=6, executor=pool, timeout=0.5, seed=0)
+            result = maximize(f, SPACE, evaluations=6, executor=pool, timeout=2.0, seed=0)
         finally:
             release.set()
     with Optimizer(SPACE, seed=0) as optimizer:
         first = optimizer.ask().params
     assert [(failure.params, failure.reason) for failure in result.failures] == [
-        (first, "time-out: no value within 0.5 seconds")
+        (first, "time-out: no value within 2 seconds")
     ]
     assert result.evaluations == 6
     assert first not in [params for params, _ in told(result.optimizer)]
@@ -329,12 +329,12 @@ def test_when_no_worker_is_left_it_ends() -> None:
 
     def f(params: Params) -> float:
         if next(calls) >= 1:
-            release.wait(60)
+            release.wait(600)
         return hill(params)
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            result = maximize(f, SPACE, executor=pool, timeout=0.3)
+            result = maximize(f, SPACE, executor=pool, timeout=1.5)
         finally:
             release.set()
     assert result.reason == "every worker is held by an evaluation that timed out"
@@ -355,11 +355,11 @@ def test_a_worker_that_comes_back_works_on() -> None:
 
     def f(params: Params) -> float:
         if next(calls) == 0:
-            release.wait(60)
+            release.wait(600)
         return hill(params)
 
     with Releasing(1) as pool:
-        result = maximize(f, SPACE, evaluations=4, executor=pool, timeout=1.0)
+        result = maximize(f, SPACE, evaluations=4, executor=pool, timeout=2.0)
     assert result.reason == "4 evaluations were made"
     assert len(result.failures) == 1
 

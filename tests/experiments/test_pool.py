@@ -56,7 +56,7 @@ def test_a_worker_has_one_thread_and_leaves_interrupts_to_the_parent(monkeypatch
 def slow_but_for_the_first(task: Task) -> Row:
     """In place of a run: it says that it was let finish."""
     if task.seed:
-        time.sleep(15.0)
+        time.sleep(120.0)
         Path(os.environ["UNCUBED_TEST_FINISHED"]).touch()
     return {}
 
@@ -110,7 +110,7 @@ def test_when_the_parent_is_killed_its_processes_end() -> None:
     root = Path(__file__).parents[2]
     try:
         # The worker has the same stdout, which is at its end only when the worker is.
-        done = subprocess.run([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, timeout=20, check=False)
+        done = subprocess.run([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, timeout=120, check=False)
     except subprocess.TimeoutExpired as error:
         if error.stdout:
             os.kill(int(error.stdout), signal.SIGKILL)
