@@ -94,7 +94,7 @@ def test_seeds_of_others_do_not_matter_to_a_mean(regrets: list[tuple[float, floa
     more = [row("b", seed=k, regret=[own]) for k, (_, own) in enumerate(regrets) if k > 0]
     found = [scores.means(scores.meet(scores.standings(rows, 50))) for rows in (few, few + more)]
     for means in found:
-        assert means["a"] == pytest.approx((regrets[0][0] / 2.0,) * 3)
+        assert means["a"].middle == pytest.approx(regrets[0][0] / 2.0)
     assert found[1]["b"].middle == pytest.approx(np.exp(np.mean(np.log([own / 2.0 for _, own in regrets]))))
 
 
@@ -176,6 +176,24 @@ def test_interval_over_seeds_alone_knows_nothing_of_other_problems() -> None:
     values = [np.full((3, 1), height) for height in (0.0, 1.0, 5.0)]
     assert scores.bootstrap(values, redraw=False).ravel() == pytest.approx([2.0] * 3)
     assert scores.bootstrap(values)[1, 0] < 1.0
+
+
+def test_what_was_played_once_may_differ_as_the_games_of_others_do() -> None:
+    several = np.random.default_rng(0).normal(0.0, 3.0, 40)
+    once = np.array([1.0] + [np.nan] * 39)
+    middle, low, high = scores.bootstrap([np.stack([several, once], axis=1)])
+    assert middle[1] == 1.0
+    assert (low[1], high[1]) == pytest.approx(1.0 + 1.96 * several.std(ddof=1) * np.array([-1.0, 1.0]), rel=0.1)
+
+
+def test_where_all_have_played_once_nobody_knows_how_games_differ() -> None:
+    assert scores.bootstrap([np.array([[1.0, 2.0]])]).tolist() == [[1.0, 2.0]] * 3
+
+
+def test_one_lucky_game_leaves_others_within_noise() -> None:
+    rows = [row("a", seed=k, regret=[r]) for k, r in enumerate((0.1, 0.4, 0.9, 0.2))]
+    assert scores.leaders(scores.meet(scores.standings([*rows, row("b", regret=[0.08])], 50))) == {"a", "b"}
+    assert scores.leaders(scores.meet(scores.standings([*rows, row("b", regret=[1e-4])], 50))) == {"b"}
 
 
 def test_ties_share_a_rank() -> None:

@@ -182,12 +182,24 @@ def _drawn(problems: Sequence[Array], *, redraw: bool = True) -> Array:
 
 
 def _drawn_means(values: Array, rng: np.random.Generator) -> Array:
-    """All systems by the same seeds; where none of those was played, by all that were."""
+    """All systems by the same seeds; where none of those was played, by all that were.
+
+    What was played once says nothing of how games differ: as those of the other systems do, in the mean.
+    """
     n, there = len(values), np.isfinite(values)
     weights: Array = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(float)
     total = weights @ there
     sums = weights @ np.where(there, values, 0.0)
-    return np.where(total > 0.0, sums / np.maximum(total, 1.0), np.nanmean(values, axis=0))
+    drawn = np.where(total > 0.0, sums / np.maximum(total, 1.0), np.nanmean(values, axis=0))
+    once = there.sum(axis=0) == 1
+    if once.any():
+        drawn[:, once] += _deviation(values[:, ~once]) * rng.standard_normal((DRAWS, int(once.sum())))
+    return drawn
+
+
+def _deviation(values: Array) -> float:
+    """Standard deviation of a game, by all systems; 0 where nobody has several."""
+    return math.sqrt(np.nanvar(values, axis=0, ddof=1).mean()) if values.size else 0.0
 
 
 def means(meeting: Meeting, *, redraw: bool = True) -> dict[str, Interval]:
