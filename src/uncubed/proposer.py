@@ -37,7 +37,7 @@ from uncubed.threads import one_thread
 
 EVERYWHERE = 1.0
 
-REACHES = (EVERYWHERE, 0.2, 0.1, 0.05)
+REACHES = (EVERYWHERE, 0.2, 0.1, 0.05, 0.02)
 """How far from the best is searched, of the cube's side, in turn: geometric mean of the parameters."""
 
 _DROWNED = 4.0  # times the variance of a value's noise: by less what differs does not show
