@@ -279,6 +279,19 @@ class Matern32(Kernel):
         s = np.sqrt(3.0 * _capped(r2))
         return -1.5 * np.exp(-s)
 
+    def at_with_slope(self, r2: Array) -> tuple[Array, Array]:
+        # e^-s is in both; each array is used again, which counts for many pairs.
+        s = _capped(r2)
+        s *= 3.0
+        np.sqrt(s, out=s)
+        slope = np.negative(s)
+        np.exp(slope, out=slope)
+        slope *= self.variance
+        s += 1.0
+        s *= slope
+        slope *= -1.5
+        return s, slope
+
     def _separation(self, u: float) -> float:
         return u * u / (4.0 * math.sqrt(3.0))  # 1 - (1 - √3 h_j²/r) exp(-√3 r) ≤ 2√3 r
 

@@ -21,7 +21,8 @@ from uncubed.errors import FitWarning
 from uncubed.fit import STEPS, Fit, Priors, fit
 from uncubed.history import History
 from uncubed.information import information_gain
-from uncubed.kernels import Kernel, Matern52
+from uncubed.kernels import Kernel, Matern32, Matern52
+from uncubed.observations import Observations
 from uncubed.rugged import Rugged
 from uncubed.scaling import Scaling, scaling_of
 
@@ -35,7 +36,9 @@ SOME = 12
 """by so many steps, and more only while they matter,"""
 
 SELDOM = 4
-"""and every so many fits as far as it gets, and from the prior too."""
+"""and every so many fits as far as it gets, from the prior too, and with a kernel that is smoother or rougher."""
+
+_ROUGHER = 1.5  # times the length-scale of Matérn 5/2, that of Matérn 3/2 which explains about the same
 
 LITTLE = 8
 """Values told at once are learned one by one where the history has so many times as many."""
@@ -79,7 +82,8 @@ class Model:
     Args:
         groups: coordinates of one parameter have the same number, shape (d,); they share a length-scale.
         noise_variance: in the objective's units squared, where it is known.
-        kernel: class and start of what is fitted; Matérn 5/2 with a length-scale per coordinate unless given.
+        kernel: class and start of what is fitted. Unless given it has a length-scale per coordinate, and values tell
+            whether it is Matérn 5/2 or 3/2.
         max_model_order: atoms at most.
         seed: of the fits.
     """
@@ -96,6 +100,7 @@ class Model:
         d = len(groups)
         self.groups, self.known_noise, self.max_model_order = groups, noise_variance, max_model_order
         self.kernel = Matern52(np.full(d, 0.3 * math.sqrt(d))) if kernel is None else kernel
+        self._by_values = kernel is None  # whether they tell how smooth it is
         self.noise_variance = 1e-2  # in the belief's units, until something is known
         self.radius = Priors().radius.median
         self.scaling = Scaling()
@@ -297,14 +302,7 @@ class Model:
 
     def _fit(self, affine: Scaling) -> Fit:
         rows = self._fit_rows()
-        seen, unit = self.history.observations(rows), affine.spread**2
-        given = self._given(seen.noise)
-        data = replace(
-            seen,
-            mean=affine.standard(seen.mean),
-            scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
-            noise=affine.noise(given),
-        )
+        data = self._standard(rows, affine)
         starts, patience = self._effort(len(rows))
         found = fit(
             self.kernel,
@@ -317,9 +315,28 @@ class Model:
             from_noise=self.fits == 0 and len(rows) >= MANY_ROWS,  # there is no earlier fit to go on from
             rng=self._rng,
         )
-        if math.isinf(found.log_posterior) and len(rows) > 1 and np.ptp(data.mean) > 0.0:
+        if math.isfinite(found.log_posterior):
+            return self._as_smooth_as(data, found) if self._by_values and starts else found
+        if len(rows) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
+
+    def _standard(self, rows: Array, affine: Scaling) -> Observations:
+        """What is known of these rows, scaled."""
+        seen, unit = self.history.observations(rows), affine.spread**2
+        given = self._given(seen.noise)
+        return replace(
+            seen,
+            mean=affine.standard(seen.mean),
+            scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
+            noise=affine.noise(given),
+        )
+
+    def _as_smooth_as(self, data: Observations, found: Fit) -> Fit:
+        """What was found, or what is found from there with a rougher or a smoother kernel if that explains more."""
+        noise, radius = found.noise_variance, found.bend.radius
+        rival = fit(_rival(found.kernel), noise, data, groups=self.groups, radius=radius, starts=0, patience=SOME)
+        return max(found, rival, key=lambda one: one.log_posterior)
 
     def _effort(self, rows: int) -> tuple[int, int]:
         """Starts of a fit beside the last one, and its patience.
@@ -382,6 +399,13 @@ class Model:
 
     def _fresh(self) -> ProjectedBelief:
         return ProjectedBelief(self.kernel, self.noise_variance)
+
+
+def _rival(kernel: Kernel) -> Kernel:
+    """About the same, but rougher; or smoother, if it is rough."""
+    if isinstance(kernel, Matern52):
+        return Matern32(_ROUGHER * kernel.length_scale, kernel.variance)
+    return Matern52(kernel.length_scale / _ROUGHER, kernel.variance)
 
 
 class _Filling(NamedTuple):

@@ -50,7 +50,7 @@ class Optimizer:
         acquisition: how suggestions are chosen; expected improvement unless given.
         budget: which of them are worth an evaluation: unless given, those that the noise does not drown, or with a
             tolerance those that it needs.
-        kernel: where the fit starts, and its class.
+        kernel: where the fit starts, and its class; unless given, Matérn 5/2 or 3/2 as the values tell.
         noise_variance: of a value, where it is known and the same for all.
         constraints: functions of the params; a point is tried only if all say True.
         max_model_order: atoms of the model at most, which bounds the time of a suggestion.
