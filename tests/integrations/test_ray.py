@@ -418,15 +418,30 @@ def _cluster() -> Iterator[None]:
 
 
 class Interruption(tune.Callback):
-    """Ends the driver when some trials have ended, once."""
+    """Ends the driver when some trials have ended, once; what Tune copies beside the run is all of one moment then."""
 
     def __init__(self, after: int, marker: Path) -> None:
         self.after, self.marker = after, marker
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
-        if sum(trial.is_finished() for trial in trials) >= self.after and not self.marker.exists():
+        ended = sum(trial.is_finished() for trial in trials) >= self.after
+        if ended and not self.marker.exists() and copied(trials[0]):
             self.marker.touch()
             raise KeyError("the driver")
+
+
+def copied(trial: Any) -> bool:
+    """Whether what was saved of the study is where it is kept; if it is not soon, the next step copies it again."""
+    saved = [path for path in Path(trial.local_experiment_path).iterdir() if path.is_file()]
+    for _ in range(50):
+        if all(same_file(file, Path(trial.remote_experiment_path) / file.name) for file in saved):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def same_file(one: Path, other: Path) -> bool:
+    return other.exists() and one.read_bytes() == other.read_bytes()
 
 
 def fragile(marker: Path) -> Callable[[Config], Config]:
