@@ -15,6 +15,7 @@ from uncubed.history import ENOUGH
 from uncubed.model import Model
 from uncubed.proposer import EVERYWHERE, REACHES, Proposer
 from uncubed.region import Region
+from uncubed.rippled import Rippled
 from uncubed.space import Space
 
 SQUARE = Space({"x": Float(0.0, 1.0), "n": Int(0, 9)})
@@ -191,7 +192,7 @@ def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at() -
         assert (near(p, turn) is not None) == (reach < EVERYWHERE and differs > 4.0 * noise)
     assert near(p, REACHES.index(min(REACHES))) is None
     say_again(p, 0.0)
-    assert p.model.rugged
+    assert isinstance(p.model.belief.kernel, Rippled)
     assert [near(p, turn) is None for turn in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
 
 

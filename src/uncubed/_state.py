@@ -16,6 +16,7 @@ from uncubed.actions import Box, Finite
 from uncubed.beliefs import ExactBelief, ProjectedBelief, SketchedBelief
 from uncubed.budget import Decision
 from uncubed.errors import StateError
+from uncubed.rippled import Rippled
 
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -24,6 +25,7 @@ _CLASSES: dict[str, type] = {
         kernels.Matern12,
         kernels.Matern32,
         kernels.Matern52,
+        Rippled,
         ExactBelief,
         ProjectedBelief,
         SketchedBelief,
@@ -61,7 +63,9 @@ def register(cls: Class) -> Class:
 
 def encode(value: Any) -> Any:
     """A kernel or a frozen dataclass as JSON values."""
-    if isinstance(value, kernels.Kernel):
+    if isinstance(value, Rippled):
+        body = {"trend": encode(value.trend), "share": value.share, "ratio": value.ratio}
+    elif isinstance(value, kernels.Kernel):
         scale = value.length_scale.tolist()
         body = {"length_scale": scale[0] if value.isotropic else scale, "variance": value.variance}
     elif is_dataclass(value) and not isinstance(value, type):

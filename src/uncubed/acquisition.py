@@ -18,7 +18,7 @@ from scipy.special import log_ndtr
 from uncubed import _validation as check
 from uncubed._gaussian import density_over_distribution, improvement, log_tau
 from uncubed._typing import Array
-from uncubed.beliefs import Belief, PosteriorGradient, Predictor
+from uncubed.beliefs import Belief, PosteriorGradient
 from uncubed.errors import InvalidInputError
 from uncubed.schedules import BetaSchedule, Covered, TheoreticalBeta
 
@@ -78,7 +78,7 @@ class Acquisition(ABC):
     def partials(self, mean: Array, std: Array, parameter: float) -> tuple[Array, Array]:
         """Derivatives of `value` in mean and in std, where std > 0."""
 
-    def value_and_gradient(self, belief: Predictor, X: Array, parameter: float) -> tuple[Array, Array]:
+    def value_and_gradient(self, belief: Belief, X: Array, parameter: float) -> tuple[Array, Array]:
         """`value` at rows of X, shape (n,), and its gradient in x, shape (n, d); 0 where that is no number."""
         return self.climb(belief.gradient(X), parameter)
 

@@ -23,6 +23,7 @@ from uncubed.cholesky import JITTERS, inverted
 from uncubed.errors import NotPositiveDefiniteError
 from uncubed.kernels import Kernel
 from uncubed.observations import Observations
+from uncubed.rippled import Rippled
 from uncubed.threads import one_thread
 
 STEPS = 60
@@ -68,6 +69,8 @@ class Priors(NamedTuple):
         radius: within which values are not bent, in standard deviations of theirs; hardly bent unless they say so.
         alike: correlation of the logarithms of two length-scales: most of what is not known of one is not known of all,
             and a fit to a few values that is free to make one short and the next long finds chance.
+        odds: of a `Rippled` kernel's ripples against its trend, w/(1 - w),
+        ratio: and of its two scales, τ.
     """
 
     length_scale: LogNormal = LogNormal(0.2, 1.0, 0.005, 50.0)
@@ -75,6 +78,8 @@ class Priors(NamedTuple):
     noise_variance: LogNormal = LogNormal(1e-2, 3.0, 1e-11, 1.0)
     radius: LogNormal = LogNormal(10.0, 2.0, 1e-4, 1e3)
     alike: float = 0.75
+    odds: LogNormal = LogNormal(0.1, 1.5, 1e-4, 1.0)
+    ratio: LogNormal = LogNormal(0.15, 0.7, 0.02, 0.5)
 
 
 @final
@@ -150,7 +155,8 @@ def fit(
 class _Problem:
     """The log posterior of θ, and its gradient.
 
-    θ has the logarithms of G length-scales, of the variance, of the noise and, where values are bent, of the radius.
+    θ has the logarithms of G length-scales, of the variance, of what else the kernel has, of the noise and, where
+    values are bent, of the radius.
     """
 
     def __init__(
@@ -171,7 +177,9 @@ class _Problem:
         scale = priors.length_scale.times(math.sqrt(names.size))
         self.scales = 1 if kernel.isotropic else names.size
         bent = [] if radius is None else [priors.radius.at_least(_NOISES * _noise_of(data))]
-        table = np.array([*[scale] * self.scales, priors.variance, priors.noise_variance, *bent])
+        more = [priors.odds, priors.ratio] if isinstance(kernel, Rippled) else []
+        table = np.array([*[scale] * self.scales, priors.variance, *more, priors.noise_variance, *bent])
+        self.noise_at = self.scales + 1 + len(more)
         self.medians, covariance = np.log(table[:, 0]), np.diag(table[:, 1] ** 2)
         own = np.eye(self.scales)
         covariance[: self.scales, : self.scales] = scale.spread**2 * (priors.alike + (1.0 - priors.alike) * own)
@@ -181,8 +189,10 @@ class _Problem:
     def starts(self, more: int, rng: np.random.Generator | None) -> list[Array]:
         """Where to start, each of the shape of θ: as given, at the medians, and at draws from the priors."""
         first = np.unique(self.groups, return_index=True)[1]
-        scales = np.broadcast_to(self.kernel.length_scale, self.groups.shape)[first]
-        given = np.log([*scales, self.kernel.variance, self.noise, *([] if self.radius is None else [self.radius])])
+        own = self.kernel.theta
+        scales = np.broadcast_to(own[: self.kernel.length_scale.size], self.groups.shape)[first]
+        others = [self.noise] if self.radius is None else [self.noise, self.radius]
+        given = np.concatenate([scales, own[self.kernel.length_scale.size :], np.log(others)])
         rng = np.random.default_rng(0) if rng is None else rng
         draws = rng.standard_normal((max(0, more - 1), given.size)) @ self.root.T
         raw = [given, self.medians, *(self.medians + draws)][: more + 1]
@@ -191,13 +201,14 @@ class _Problem:
     def mostly_noise(self) -> Array:
         """Where to start too, of the shape of θ: short length-scales may seem to explain much noise."""
         theta = self.medians.copy()
-        theta[self.scales + 1] = math.log(_MUCH_NOISE)
+        theta[self.noise_at] = math.log(_MUCH_NOISE)
         within: Array = np.clip(theta, self.least, self.largest)
         return within
 
     def at(self, theta: Array) -> tuple[Kernel, float]:
         scales = theta[:1] if self.kernel.isotropic else theta[self.groups]
-        return self.kernel.with_theta(np.append(scales, theta[self.scales])), math.exp(theta[self.scales + 1])
+        own = np.append(scales, theta[self.scales : self.noise_at])
+        return self.kernel.with_theta(own), math.exp(theta[self.noise_at])
 
     def ascend(self, start: Array, patience: int) -> Fit:
         """The maximum above a start, to as many digits as a log posterior is worth: with fewer, plateaus end it."""
@@ -281,7 +292,8 @@ class Likelihood:
     def __call__(self, kernel: Kernel, scales: Array, noise: float, bent: Bent | None = None) -> tuple[float, Array]:
         """The value, and its gradient.
 
-        That is in the logarithms of the length-scale of each group, the variance, the noise and, if bent, the radius.
+        That is in the logarithms of the length-scale of each group, the variance, what else the kernel has, the noise
+        and, if bent, the radius.
 
         With α = A⁻¹y and B = ααᵀ - A⁻¹ the derivative of the value is ½ Σ B ∘ ∂A; and r² depends on log ℓ_g through
         -2 times its own term. The sum has each pair twice.
@@ -300,7 +312,7 @@ class Likelihood:
         learned = np.isnan(data.noise)
         own = np.where(learned, noise, data.noise)  # variance of one value's noise, by row
         precision = scales**-2.0
-        K, slope = kernel.at_with_slope(np.matmul(precision, self.squares, out=self._by_pair[0]))
+        K, slope, *more = kernel.at_with_partials(np.matmul(precision, self.squares, out=self._by_pair[0]))
         L = self._factor(K, v + own / n)
         alpha = dpotrs(L, y, lower=1)[0]
         value = -0.5 * float(y @ alpha) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n.size * math.log(2 * math.pi)
@@ -308,11 +320,12 @@ class Likelihood:
         value -= 0.5 * (float(spare @ np.log(2 * math.pi * own)) + float(np.log(n).sum()) + scatter / noise)
         on, off = self._difference(L, alpha)
         by_variance = float(off @ K) + 0.5 * v * float(on.sum())
+        by_more = [float(off @ partial) for partial in more]
         off *= slope
         by_scale = -2.0 * precision * (self.squares @ off)
         by_own = 0.5 * (on / n - spare / own)
         by_noise = noise * float(by_own[learned].sum()) + 0.5 * scatter / noise
-        gradient = np.append(by_scale, [by_variance, by_noise])
+        gradient = np.append(by_scale, [by_variance, *by_more, by_noise])
         if bent is not None:
             value += bent.log_slope
             by_radius = bent.by_log_slope - float(alpha @ bent.by_mean) - 0.5 * bent.by_scatter / noise

@@ -98,6 +98,10 @@ class Kernel(ABC):
         slope *= self.variance
         return self.at(r2), slope
 
+    def at_with_partials(self, r2: Array) -> tuple[Array, ...]:
+        """The same, and derivatives in what `theta` has beyond length-scales and variance; may overwrite r²."""
+        return self.at_with_slope(r2)
+
     def diagonal(self, A: Array) -> Array:
         """Values k(a, a), shape (n,)."""
         return np.full(len(A), self.variance)
@@ -257,7 +261,7 @@ class Matern52(Kernel):
     @staticmethod
     def _scaled(r2: Array) -> Array:
         """√5 r, in place."""
-        s = _capped(r2)
+        s = capped(r2)
         s *= 5.0
         return np.sqrt(s, out=s)
 
@@ -272,16 +276,16 @@ class Matern32(Kernel):
     curvature = 3.0
 
     def correlation(self, r2: Array) -> Array:
-        s = np.sqrt(3.0 * _capped(r2))
+        s = np.sqrt(3.0 * capped(r2))
         return (1.0 + s) * np.exp(-s)
 
     def slope(self, r2: Array) -> Array:
-        s = np.sqrt(3.0 * _capped(r2))
+        s = np.sqrt(3.0 * capped(r2))
         return -1.5 * np.exp(-s)
 
     def at_with_slope(self, r2: Array) -> tuple[Array, Array]:
         # e^-s is in both; each array is used again, which counts for many pairs.
-        s = _capped(r2)
+        s = capped(r2)
         s *= 3.0
         np.sqrt(s, out=s)
         slope = np.negative(s)
@@ -303,13 +307,13 @@ class Matern12(Kernel):
     curvature = np.inf
 
     def correlation(self, r2: Array) -> Array:
-        return np.exp(-np.sqrt(_capped(r2)))
+        return np.exp(-np.sqrt(capped(r2)))
 
     def slope(self, r2: Array) -> Array:
-        r = np.sqrt(_capped(r2))
+        r = np.sqrt(capped(r2))
         return np.divide(-0.5 * np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
 
 
-def _capped(r2: Array) -> Array:
+def capped(r2: Array) -> Array:
     """The same up to what is far, in place; to look whether there is more is faster than to cap it."""
     return r2 if r2.max(initial=0.0) <= _FAR else np.minimum(r2, _FAR, out=r2)

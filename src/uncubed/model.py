@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from uncubed import _state
 from uncubed._typing import Array
-from uncubed.beliefs import Belief, Posterior, Predictor, ProjectedBelief
+from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning
-from uncubed.fit import STEPS, Fit, Priors, fit
+from uncubed.fit import STEPS, Fit, LogNormal, Priors, fit
 from uncubed.history import History
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, Matern32, Matern52
 from uncubed.observations import Observations
-from uncubed.rugged import Rugged
+from uncubed.rippled import Rippled
 from uncubed.scaling import Scaling, scaling_of
 
 FIT_ROWS = 256
@@ -49,11 +49,13 @@ REPLAYED = 512
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
 
-RECENT = 512
-"""Values next to which a rugged function is known, at most, beside the atoms."""
-
 RUGGED = 1e-6
 """Noise variance, in a belief's units, from which on it is part of a function that is exact; less is rounding."""
+
+EXACT = Priors(noise_variance=LogNormal(1e-9, 1.0, 1e-11, 1e-7))
+"""Where what seemed to be noise is ripples."""
+
+_MOST_RIPPLES = 0.45  # of the variance, to start from: what seemed to be noise may be nearly all
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
@@ -123,8 +125,6 @@ class Model:
         """What a value would teach; nothing changes."""
         belief = self.belief
         kept, variance = belief.foresee(action)
-        if self.rugged:
-            variance = float(self.beyond(belief).predict(action[None, :]).variance[0])
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         return Lesson(
             kept,
@@ -135,7 +135,10 @@ class Model:
 
     def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, **how: bool) -> None:
         """Learn one value, of which this is the lesson; how it came, as `write_down` has it."""
+        was_exact = self.history.is_exact
         self.write_down(action, value, noise, lesson, **how)
+        if self.history.is_exact and not was_exact:  # what was fitted as noise is none
+            self._next_fit = len(self.history)
         belief = self.belief
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         belief.update(action, float(self.scaling.scaled(np.array(value))), noise_variance=assumed)
@@ -203,35 +206,13 @@ class Model:
         return self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_unclear
 
     @property
-    def rugged(self) -> bool:
-        """Whether what is taken for noise is part of the function: it is exact, and nobody knows of noise."""
-        found = self.known_noise is None and self.belief.noise_variance > RUGGED and self.history.is_exact
-        return found and not self.scaling.clips(self.history.largest).any()
-
-    def beyond(self, belief: Belief, awaited: Array | None = None) -> Predictor:
-        """What a belief says of the function, to choose by: of a rugged one, points next to those tried are no use.
-
-        Args:
-            belief: the model's, or the same with what is awaited.
-            awaited: from where values are to come, shape (n, d).
-        """
-        if not self.rugged:
-            return belief
-        tried = [belief.dictionary, self.history.actions[-RECENT:], *([] if awaited is None else [awaited])]
-        return Rugged(belief, np.vstack(tried), self._exact_at)
-
-    def about(self) -> Predictor:
-        """What is believed of the function, to claim: a rugged one is known where it was told, and not beside."""
-        nothing = np.empty((0, self.history.dimension))
-        return Rugged(self.belief, nothing, self._exact_at) if self.rugged else self.belief
+    def exact(self) -> bool:
+        """Whether it is known that there is no noise; nobody knows that of a best value too far out to be believed."""
+        return self.known_noise is None and self.history.is_exact and not self.scaling.clips(self.history.largest).any()
 
     def predict(self, X: Array) -> Posterior:
         """Mean and variance of the function, in the belief's units."""
-        return self.about().predict(X)
-
-    def _exact_at(self, action: Array) -> float | None:
-        value = self.history.exact_at(action)
-        return None if value is None else float(self.scaling.scaled(np.array(value)))
+        return self.belief.predict(X)
 
     # On disk
 
@@ -304,11 +285,13 @@ class Model:
         rows = self._fit_rows()
         data = self._standard(rows, affine)
         starts, patience = self._effort(len(rows))
+        kernel, noise, priors = self._start()
         found = fit(
-            self.kernel,
-            self.noise_variance,
+            kernel,
+            noise,
             data,
             groups=self.groups,
+            priors=priors,
             radius=self.radius,
             starts=starts,
             patience=patience,
@@ -316,10 +299,18 @@ class Model:
             rng=self._rng,
         )
         if math.isfinite(found.log_posterior):
-            return self._as_smooth_as(data, found) if self._by_values and starts else found
+            return self._as_exact(data, self._as_smooth_as(data, found) if starts else found)
         if len(rows) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
+
+    def _start(self) -> tuple[Kernel, float, Priors | None]:
+        """Where a fit starts, and with which priors: ripples may have been found to be noise after all."""
+        if not isinstance(self.kernel, Rippled):
+            return self.kernel, self.noise_variance, None
+        if self.exact:
+            return self.kernel, self.noise_variance, EXACT
+        return self.kernel.trend, self.kernel.share * self.kernel.variance, None
 
     def _standard(self, rows: Array, affine: Scaling) -> Observations:
         """What is known of these rows, scaled."""
@@ -334,9 +325,21 @@ class Model:
 
     def _as_smooth_as(self, data: Observations, found: Fit) -> Fit:
         """What was found, or what is found from there with a rougher or a smoother kernel if that explains more."""
+        if not self._by_values or isinstance(found.kernel, Rippled):
+            return found
+        return max(found, self._from(data, found, _rival(found.kernel), None), key=lambda one: one.log_posterior)
+
+    def _as_exact(self, data: Observations, found: Fit) -> Fit:
+        """What was found; of an exact function with ripples for what would be noise, which a trend leaves."""
+        if found.noise_variance <= RUGGED or not self.exact:
+            return found
+        rippled = self._from(data, found, _rippled(found.kernel, found.noise_variance), EXACT)
+        return rippled if math.isfinite(rippled.log_posterior) else found
+
+    def _from(self, data: Observations, found: Fit, kernel: Kernel, priors: Priors | None) -> Fit:
+        """What is found with another kernel from where a fit ended."""
         noise, radius = found.noise_variance, found.bend.radius
-        rival = fit(_rival(found.kernel), noise, data, groups=self.groups, radius=radius, starts=0, patience=SOME)
-        return max(found, rival, key=lambda one: one.log_posterior)
+        return fit(kernel, noise, data, groups=self.groups, priors=priors, radius=radius, starts=0, patience=SOME)
 
     def _effort(self, rows: int) -> tuple[int, int]:
         """Starts of a fit beside the last one, and its patience.
@@ -406,6 +409,13 @@ def _rival(kernel: Kernel) -> Kernel:
     if isinstance(kernel, Matern52):
         return Matern32(_ROUGHER * kernel.length_scale, kernel.variance)
     return Matern52(kernel.length_scale / _ROUGHER, kernel.variance)
+
+
+def _rippled(kernel: Kernel, noise: float) -> Rippled:
+    """The same with ripples in the place of the noise."""
+    share = min(noise / (noise + kernel.variance), _MOST_RIPPLES)
+    trend = kernel.with_theta(np.append(kernel.theta[:-1], math.log(kernel.variance + noise)))
+    return Rippled(trend, share, Priors().ratio.median)
 
 
 class _Filling(NamedTuple):

@@ -15,7 +15,7 @@ from uncubed._html import html
 from uncubed._typing import Array
 from uncubed.account import Account
 from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling
-from uncubed.beliefs import Posterior, Predictor
+from uncubed.beliefs import Belief, Posterior
 from uncubed.book import NO_LESSON, Book
 from uncubed.budget import Budget, decide
 from uncubed.candidates import Candidates
@@ -438,13 +438,10 @@ class Optimizer:
         exact = self._proposer.is_known(found) or self._model.history.repeats_itself
         return exact and self._book.was_tried(found.action)
 
-    def _expecting(self) -> Predictor:
+    def _expecting(self) -> Belief:
         """What is believed, with variances as if what is pending had come."""
         pending = [s.decision.action for s in self._book.pending.values()]
-        if not pending:
-            return self._model.beyond(self._model.belief)
-        awaited = np.array(pending)
-        return self._model.beyond(self._model.belief.condition(awaited), awaited)
+        return self._model.belief.condition(np.array(pending)) if pending else self._model.belief
 
     def _fail(self, id: int | None, action: Array, reason: str) -> None:
         self._scribe.write(lambda: {"event": "fail", **self._where(id, action), "reason": reason})

@@ -20,7 +20,7 @@ from uncubed.acquisition import (
     UpperConfidenceBound,
 )
 from uncubed.actions import Box, finite_beta, shifted, sobol
-from uncubed.beliefs import Belief, Predictor
+from uncubed.beliefs import Belief
 from uncubed.beliefs.projected import LEAST_NOVELTY
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
@@ -122,7 +122,7 @@ class Proposer:
     def propose(
         self,
         round: int,
-        belief: Predictor,
+        belief: Belief,
         held: Any,
         rng: np.random.Generator,
         repeats: Callable[[Selection], bool],
@@ -157,7 +157,7 @@ class Proposer:
     def find(
         self,
         round: int,
-        belief: Predictor,
+        belief: Belief,
         rng: np.random.Generator,
         repeats: Callable[[Selection], bool],
         *,
@@ -180,7 +180,7 @@ class Proposer:
     def _find_near(
         self,
         round: int,
-        belief: Predictor,
+        belief: Belief,
         held: Any,
         rng: np.random.Generator,
         *,
@@ -207,8 +207,7 @@ class Proposer:
             return None
         scales = np.minimum(np.broadcast_to(self.model.belief.kernel.length_scale, (self.space.width,)), 1.0)
         away = reach / self._typical(scales)
-        drowned = self._is_drowned(away) and not self.model.rugged
-        return None if drowned or held.columns.any() else Region.around(known[0], away * scales)
+        return None if self._is_drowned(away) or held.columns.any() else Region.around(known[0], away * scales)
 
     def _typical(self, scales: Array) -> float:
         """Geometric mean of the length-scales of the parameters, each once however many coordinates it has."""
@@ -298,7 +297,7 @@ class Proposer:
             whole: whether all rows of a table are looked at for the upper bound; else it is up to the search there too.
         """
         search = self._survey.largest if whole else partial(self._survey.maximise, worth=Worth())
-        belief = self.model.about()
+        belief = self.model.belief
         top = search(_BOUND, self.width(), belief, rng, **self._around())
         # A lower bound is an upper bound of negative width.
         low = self._survey.maximise(_BOUND, -self.width(), belief, rng, worth=Worth(), **self._around())
@@ -306,7 +305,7 @@ class Proposer:
 
     def glance(self, rng: np.random.Generator) -> Bounds:
         """The same as far as is seen at once: the upper bound by a quick search, the lower one among what was told."""
-        belief = self.model.about()
+        belief = self.model.belief
         top = self._search.maximise(_BOUND, self.width(), belief, rng, worth=Worth(), **self._around())
         return self._bounds(top)
 
@@ -329,8 +328,6 @@ class Proposer:
         history, belief = self.model.history, self.model.belief
         if not len(history):
             return Contenders(np.empty((0, self.space.width)), np.empty(0), np.empty(0))
-        if self.model.rugged:
-            return self._believed(history.best)
         means = belief.atom_means()
         likely = np.argsort(-means, kind="stable")[:_NEAR]
         known = self._believed(np.vstack([history.best, belief.dictionary[likely]]))
@@ -357,7 +354,7 @@ class Proposer:
     def _find(
         self,
         round: int,
-        belief: Predictor,
+        belief: Belief,
         held: Any,
         rng: np.random.Generator,
         *,
@@ -380,12 +377,12 @@ class Proposer:
         return found
 
     def _finder(
-        self, round: int, belief: Predictor, held: Any, rng: np.random.Generator, search: Any = None
+        self, round: int, belief: Belief, held: Any, rng: np.random.Generator, search: Any = None
     ) -> Callable[[Worth], Selection | None]:
         """What finds the best that is worth it, for one worth after the other, each time from the same generator."""
         return lambda worth: self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
 
-    def _least_known(self, belief: Predictor, held: Any, rng: np.random.Generator) -> Selection | None:
+    def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
         found: Selection | None = self._search.maximise(
             PureExploration(), 0.0, belief, rng, worth=Worth(), held=held, **self._around()
         )

@@ -11,7 +11,7 @@ from uncubed._typing import Array
 from uncubed.acquisition import Acquisition, Selection
 from uncubed.actions import shifted, sobol
 from uncubed.ascent import ascend, spread
-from uncubed.beliefs import Posterior, Predictor
+from uncubed.beliefs import Belief, Posterior
 from uncubed.dimensions import Dimension
 from uncubed.errors import InvalidInputError
 from uncubed.region import Region
@@ -95,7 +95,7 @@ class Search:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Predictor,
+        belief: Belief,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -141,7 +141,7 @@ class Search:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Predictor,
+        belief: Belief,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -200,7 +200,7 @@ class _Task(NamedTuple):
     space: Space
     acquisition: Acquisition
     parameter: float
-    belief: Predictor
+    belief: Belief
     worth: Worth
     held: Held
     admissible: Callable[[Params], bool] | None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from uncubed._typing import Array
 from uncubed.acquisition import Acquisition, Selection
 from uncubed.ascent import ascend, spread
-from uncubed.beliefs import Predictor
+from uncubed.beliefs import Belief
 from uncubed.candidates import Candidates
 from uncubed.places import Rows
 from uncubed.search import Worth
@@ -53,7 +53,7 @@ class TableSearch:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Predictor,
+        belief: Belief,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -89,7 +89,7 @@ class TableSearch:
         self,
         acquisition: Acquisition,
         parameter: float,
-        belief: Predictor,
+        belief: Belief,
         rng: np.random.Generator,
         *,
         near: Array,
@@ -147,7 +147,7 @@ class _Task(NamedTuple):
     table: Candidates
     acquisition: Acquisition
     parameter: float
-    belief: Predictor
+    belief: Belief
     worth: Worth
     held: NDArray[np.bool_] | None
     admissible: Callable[[Params], bool] | None

@@ -1,6 +1,6 @@
 """What is known about f: exact, projected or sketched, behind one protocol."""
 
-from uncubed.beliefs.base import Belief, Posterior, PosteriorGradient, Predictor
+from uncubed.beliefs.base import Belief, Posterior, PosteriorGradient
 from uncubed.beliefs.exact import ExactBelief
 from uncubed.beliefs.projected import ProjectedBelief
 from uncubed.beliefs.sketched import SketchedBelief
@@ -10,7 +10,6 @@ __all__ = [
     "ExactBelief",
     "Posterior",
     "PosteriorGradient",
-    "Predictor",
     "ProjectedBelief",
     "SketchedBelief",
 ]

@@ -11,7 +11,7 @@ Posterior over f given a dictionary D of M atoms, for K = k(D, X):
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -39,20 +39,6 @@ class PosteriorGradient(NamedTuple):
     variance: Array
     mean_gradient: Array
     variance_gradient: Array
-
-
-class Predictor(Protocol):
-    """What it takes to look for the best."""
-
-    @property
-    def distinct(self) -> int: ...
-
-    @property
-    def kernel(self) -> Kernel: ...
-
-    def predict(self, X: Array) -> Posterior: ...
-
-    def gradient(self, X: Array) -> PosteriorGradient: ...
 
 
 class Belief(ABC):
