@@ -182,6 +182,20 @@ def test_before_and_after_a_failure_a_value_is_the_same(noise: float) -> None:
     assert before.exact_at(PLACES[0]) == after.exact_at(PLACES[0]) == (None if noise > 0.0 else 1.0)
 
 
+def test_of_an_exact_function_what_was_told_is_learned_in_the_place_of_what_was_made_up() -> None:
+    history = written(PLACES[:2], np.array([1.0, 2.0]))
+    for k in (0, 2):
+        history.add(PLACES[k], -3.0, imputed=True)
+    places = np.arange(4)
+    assert history.to_learn(places).tolist() == history.values.tolist() == [1.0, 2.0, -3.0, -3.0]
+    assert history.observations(PLACES[:3]).mean.tolist() == [-1.0, 2.0, -3.0]
+    for _ in range(ENOUGH):
+        history.add(PLACES[1], 2.0, looked=True)
+    assert history.is_exact
+    assert history.to_learn(places).tolist() == [1.0, 2.0, 1.0, -3.0]
+    assert history.observations(PLACES[:3]).mean.tolist() == [1.0, 2.0, -3.0]
+
+
 def test_where_nothing_was_told_there_is_no_mean() -> None:
     history = History(2)
     history.add(PLACES[0], -3.0, imputed=True)

@@ -541,13 +541,37 @@ def test_a_function_has_no_ripples_where(reason: str) -> None:
     assert not is_rippled(model)
 
 
-def test_ripples_may_turn_out_to_be_noise() -> None:
+@pytest.mark.parametrize("n", [0, 30], ids=["at once", "long before the next fit"])
+def test_ripples_may_turn_out_to_be_noise(n: int) -> None:
     model = again(VALUES["noisy"])
+    for point in PROBES[:1].repeat(n, axis=0) + 1e-3 * np.arange(n)[:, None]:
+        model.tell(point, float(smooth(point[None, :])[0]))
     assert is_rippled(model)
     model.tell(POINTS[1], 0.0)
-    model.tell_many(POINTS, VALUES["noisy"][::-1].copy())
     assert not is_rippled(model)
     assert model.belief.noise_variance > RUGGED
+
+
+def test_what_was_told_is_known_when_the_atom_of_it_has_gone() -> None:
+    model = again(VALUES["noisy"], max_model_order=20)
+    assert is_rippled(model)
+    for point, value in zip(PROBES, smooth(PROBES).tolist(), strict=True):
+        model.tell(point, value)
+    assert model.belief.evictions > 0
+    assert np.ptp(model.belief.predict(POINTS).mean - model.scaling.scaled(VALUES["noisy"])) > 0.01
+    mean, variance = model.predict(POINTS)
+    np.testing.assert_allclose(model.scaling.unscaled(mean), VALUES["noisy"], rtol=1e-9)
+    assert not variance.any()
+
+
+def test_a_failure_does_not_change_what_is_known_of_an_exact_function() -> None:
+    model, place = again(VALUES["noisy"]), POINTS[3]
+    for action in (PROBES[0], place):
+        model.learn(action, -1.0, None, Lesson(False, 0.0, 1, clipped=False), imputed=True)
+    for _ in range(2):
+        told, failed = model.scaling.unscaled(model.belief.predict(np.array([place, PROBES[0]])).mean)
+        np.testing.assert_allclose((told, failed), (VALUES["noisy"][3], -1.0), atol=1e-3)
+        model.tell_many(PROBES[1:], smooth(PROBES[1:]))  # with a fit, and a belief filled anew
 
 
 def test_a_model_with_ripples_is_restored() -> None:

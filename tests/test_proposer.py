@@ -196,6 +196,16 @@ def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at() -
     assert [near(p, turn) is None for turn in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
 
 
+def test_of_an_exact_function_what_was_told_is_known_whatever_the_model_has_forgotten() -> None:
+    p = told(noisy)
+    row = p.contenders().rows[0]
+    forgotten, elsewhere = (Selection(x, 0.0, 1.0, 0.0, None) for x in (row, row + 1e-3))
+    assert not p.is_known(forgotten)
+    say_again(p, 0.0)
+    assert p.is_known(forgotten)
+    assert not p.is_known(elsewhere)
+
+
 def test_what_is_known_near_the_best_is_left_for_what_is_not() -> None:
     p = proposer(BOX, told=30)
 

@@ -84,10 +84,32 @@ def test_wrong_shares_and_ratios_raise(share: float, ratio: float) -> None:
         Rippled(Matern52(1.0), share, ratio)
 
 
+@pytest.mark.parametrize("theta", [[], [0.0], [0.0, 0.0, -800.0, 0.0], [0.0, 0.0, 800.0, 0.0], [0.0, 0.0, 0.0, 800.0]])
+def test_wrong_theta_raises(theta: list[float]) -> None:
+    with pytest.raises(InvalidInputError, match=EXPECTED_GOT):
+        rippled(Matern52(1.0)).with_theta(theta)
+
+
+def test_ripples_have_no_ripples() -> None:
+    with pytest.raises(InvalidInputError, match="trend: expected a kernel of one scale"):
+        rippled(rippled(Matern52(1.0)))
+
+
+@pytest.mark.parametrize("kind", KERNEL_CLASSES)
+def test_points_too_far_apart_for_a_float_have_covariance_zero_and_no_slope(kind: type[Kernel]) -> None:
+    kernel, ends = rippled(kind(1.0)), np.array([[1e154], [-1e100]])
+    np.testing.assert_array_equal(kernel(ends, ends), np.eye(2))
+    np.testing.assert_array_equal(kernel.gradient(ends, ends), 0.0)
+    np.testing.assert_array_equal(kernel.contracted_gradient(ends, ends, np.ones((2, 2)))[0], 0.0)
+
+
 @pytest.mark.parametrize("kind", [SquaredExponential, Matern32, Matern52])
 @pytest.mark.parametrize("u", [0.01, 0.1, 0.5, 1.0])
-def test_derivatives_at_points_within_the_separation_differ_by_at_most_u(kind: type[Kernel], u: float) -> None:
-    kernel = rippled(kind(1.0))
+@pytest.mark.parametrize("ratio", [0.2, 5.0])
+def test_derivatives_at_points_within_the_separation_differ_by_at_most_u(
+    kind: type[Kernel], u: float, ratio: float
+) -> None:
+    kernel = Rippled(kind(1.0), 0.3, ratio)
     for fraction in (0.3, 1.0):
         apart = np.array([fraction * kernel._separation(u)])
         second = central_difference(

@@ -170,6 +170,14 @@ class History:
             np.append(np.full(unknown.sum(), math.nan), 1.0 / precision[known]),
         )
 
+    def to_learn(self, places: NDArray[np.intp]) -> Array:
+        """Values of these places; of an exact function, what was told there in the place of what was made up."""
+        values: Array = self.values[places]
+        for k in np.flatnonzero(self._table["imputed"][: self._length][places]) if self.is_exact else ():
+            told = self.exact_at(self.actions[places[k]])
+            values[k] = values[k] if told is None else told
+        return values
+
     def mean_at(self, action: Array) -> float:
         """The mean of the values told there, of those whose noise is known if there are any; NaN if there are none."""
         count, mean, _, precision, known_mean = self._told(action.tobytes())
@@ -195,9 +203,12 @@ class History:
         return self._failed.get(key) or self._rows.get(key) or _nothing()
 
     def _seen(self, key: bytes) -> list[float]:
-        """What was seen at an action, all in all; what was made up says nothing of the noise."""
+        """What was seen at an action, all in all; what was made up says nothing of the noise, nor of what is known."""
+        told = self._told(key)
+        if self.is_exact and told[0] > 0.0:
+            return told
         count, mean, _, *known = self._rows[key]
-        return [count, mean, self._told(key)[2], *known]
+        return [count, mean, told[2], *known]
 
     def _merge(self, action: Array, value: float, noise: float, *, imputed: bool, looked: bool) -> None:
         key = action.tobytes()

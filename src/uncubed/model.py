@@ -135,11 +135,11 @@ class Model:
 
     def learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, **how: bool) -> None:
         """Learn one value, of which this is the lesson; how it came, as `write_down` has it."""
-        was_exact = self.history.is_exact
+        mistaken = self._mistakes_noise
         self.write_down(action, value, noise, lesson, **how)
-        if self.history.is_exact and not was_exact:  # what was fitted as noise is none
+        if self._mistakes_noise and not mistaken:
             self._next_fit = len(self.history)
-        belief = self.belief
+        belief, value = self.belief, float(self.history.to_learn(np.array([-1]))[0])
         assumed = float(self._noises(belief, self.scaling, np.array(noise or math.nan)))
         belief.update(action, float(self.scaling.scaled(np.array(value))), noise_variance=assumed)
         if belief.distinct > self.max_model_order:
@@ -210,9 +210,24 @@ class Model:
         """Whether it is known that there is no noise; nobody knows that of a best value too far out to be believed."""
         return self.known_noise is None and self.history.is_exact and not self.scaling.clips(self.history.largest).any()
 
+    @property
+    def _mistakes_noise(self) -> bool:
+        """Whether there is noise in the model and none in the function, or ripples for what turned out to be noise."""
+        if isinstance(self.belief.kernel, Rippled):
+            return not self.exact
+        return self.belief.noise_variance > RUGGED and self.exact
+
     def predict(self, X: Array) -> Posterior:
-        """Mean and variance of the function, in the belief's units."""
-        return self.belief.predict(X)
+        """Mean and variance of the function, in the belief's units; where it was told and is exact, it is known.
+
+        The belief itself may have evicted what it learned there.
+        """
+        mean, variance = self.belief.predict(X)
+        if not self.exact:
+            return Posterior(mean, variance)
+        values = np.array([self.history.exact_at(x) for x in X], float)  # NaN for None
+        told = ~np.isnan(values)
+        return Posterior(np.where(told, self.scaling.scaled(values), mean), np.where(told, 0.0, variance))
 
     # On disk
 
@@ -382,7 +397,7 @@ class Model:
             return
         belief, n = filling.belief, len(self.history)
         order = np.append(filling.order, np.arange(len(filling.order), n))[filling.done : filling.done + most]
-        scaled = filling.scaling.scaled(self.history.values[order])
+        scaled = filling.scaling.scaled(self.history.to_learn(order))
         noises = self._noises(belief, filling.scaling, self.history.noises[order])
         belief.update_many(self.history.actions[order], scaled, noises, max_model_order=self.max_model_order)
         self._filling = filling._replace(done=filling.done + len(order))

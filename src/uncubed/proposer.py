@@ -233,7 +233,8 @@ class Proposer:
 
     def is_known(self, found: Selection) -> bool:
         """Whether a point of an exact function is known, or it would be asked for again and again."""
-        return found.variance <= self._least_variance()
+        told = self.model.exact and self.model.history.exact_at(found.action) is not None
+        return told or found.variance <= self._least_variance()
 
     def worth(self, round: int) -> Worth:
         """Informative, and with an upper bound that reaches the best lower bound known."""
@@ -265,8 +266,8 @@ class Proposer:
             return found
         less_known, other = worth, found
         for _ in range(_POOLS):
-            least = self._least_variance() if self.is_known(other) else other.variance
-            less_known = less_known._replace(variance=max(less_known.variance, least))
+            least = self._least_variance() if self.is_known(other) else 0.0
+            less_known = less_known._replace(variance=max(less_known.variance, least, other.variance))
             better = find(less_known)
             if better is None:
                 ends = self.is_known(found) and worth.variance > -math.inf

@@ -4,6 +4,7 @@ import math
 from typing import final
 
 import numpy as np
+from scipy.special import expit
 
 from uncubed import _validation as check
 from uncubed._typing import Array, ArrayLike
@@ -31,6 +32,8 @@ class Rippled(Kernel):
         super().__init__(scale, trend.variance)
         self.trend = trend
         self.share, self.ratio = check.positive("share", share), check.positive("ratio", ratio)
+        if isinstance(trend, Rippled):
+            raise InvalidInputError(f"trend: expected a kernel of one scale, got {trend!r}")
         if self.share >= 1.0:
             raise InvalidInputError(f"share: expected less than 1, got {share:g}")
 
@@ -42,10 +45,12 @@ class Rippled(Kernel):
         return self.trend.curvature * (1.0 - self.share + self.share / self.ratio**2)
 
     def correlation(self, r2: Array) -> Array:
+        r2 = capped(r2)
         ripple = self.trend.correlation(r2 / self.ratio**2)
         return (1.0 - self.share) * self.trend.correlation(r2) + self.share * ripple
 
     def slope(self, r2: Array) -> Array:
+        r2 = capped(r2)
         ripple = self.trend.slope(r2 / self.ratio**2)
         return (1.0 - self.share) * self.trend.slope(r2) + (self.share / self.ratio**2) * ripple
 
@@ -67,6 +72,7 @@ class Rippled(Kernel):
 
     def _parts(self, r2: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         """Values of trend and ripples with all the variance each, and slopes of both with their own; overwrites r²."""
+        r2 = capped(r2)
         narrow, by_narrow = self.trend.at_with_slope(r2 / self.ratio**2)
         wide, by_wide = self.trend.at_with_slope(r2)
         by_wide *= 1.0 - self.share
@@ -80,12 +86,15 @@ class Rippled(Kernel):
 
     def with_theta(self, theta: ArrayLike) -> "Rippled":
         values = check.array("theta", theta, ndim=1)
-        share = 1.0 / (1.0 + math.exp(-values[-2]))
-        return Rippled(self.trend.with_theta(values[:-2]), share, math.exp(values[-1]))
+        trend = self.trend.with_theta(values[:-2])
+        with np.errstate(over="ignore"):  # inf is refused by name
+            return Rippled(trend, float(expit(values[-2])), float(np.exp(values[-1])))
 
     def theta_gradient(self, A: Array, B: Array) -> Array:
         _, _, by_odds, by_ratio = self.at_with_partials(self.squared_distance(A, B))
         return np.concatenate([super().theta_gradient(A, B), [by_odds, by_ratio]])
 
     def _separation(self, u: float) -> float:
-        return self.ratio * self.trend._separation(u)  # there neither part differs by more, so nor does their sum
+        return min(self.ratio, 1.0) * self.trend._separation(
+            u
+        )  # there neither part differs by more, so nor does their sum
