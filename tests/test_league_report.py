@@ -3,6 +3,7 @@
 Rows are made up; systems a, b, c are nobody.
 """
 
+import itertools
 import random
 import re
 from pathlib import Path
@@ -328,6 +329,24 @@ def test_lines_end_where_systems_were_cut() -> None:
     ends = [figures._draw_costs(axes, *found) for found in costs.costs(played().loads).items()]
     notes = {end.system: (end.x, end.note) for end in ends if end is not None}
     assert notes == {OURS: (1000, ""), "botorch": (1000, "cut at 3,000"), "ax": (10, "cut")}
+
+
+def test_names_of_lines_that_end_close_to_each_other_are_in_their_order() -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from benchmarks.league import figures
+
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    axes, heights = figure.subplots(), [0.5, 0.52, 0.1, 0.53, 0.51, 0.11, 0.9]
+    ends = [figures.End(system, 1.0, y) for system, y in zip(SYSTEMS, heights, strict=False)]
+    figures._label_ends(axes, ends)
+    names = [SYSTEMS[end.system].label for end in sorted(ends, key=lambda end: end.y)]
+    places = [text.get_window_extent() for text in sorted(axes.texts, key=lambda text: names.index(text.get_text()))]
+    assert len(places) == len(ends)
+    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(places))
 
 
 def test_figures_of_nothing_are_empty(tmp_path: Path) -> None:

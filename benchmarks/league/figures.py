@@ -1,5 +1,6 @@
 """The league's figures, as SVG that is the same for the same rows: `pip install uncubed[plot]`."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -158,10 +159,14 @@ def _look(system: str) -> dict[str, Any]:
 
 
 def _label_ends(axes: Axes, ends: Sequence[End]) -> None:
-    """Names at the right of lines' ends, moved up or down where they would cover each other or an end."""
+    """Names at the right of lines' ends, moved up or down where they would cover each other or an end.
+
+    Those of ends above each other stay in their order.
+    """
     axes.spines[["top", "right"]].set_visible(False)
     taken = [_around(axes, end) for end in ends]
-    for end in sorted(ends, key=lambda end: (end.system != OURS, end.y)):
+    floors: dict[float, float] = {}
+    for end in sorted(ends, key=lambda end: end.y):
         text = axes.annotate(
             f"{label(end.system)}, {end.note}" if end.note else label(end.system),
             (end.x, end.y),
@@ -178,9 +183,10 @@ def _label_ends(axes: Axes, ends: Sequence[End]) -> None:
         for step in range(4 * len(ends)):
             text.set_position((7, 3.0 * (step // 2 + step % 2) * (-1) ** step))
             box = text.get_window_extent()
-            if not any(box.overlaps(other) for other in taken):
+            if box.y0 > floors.get(end.x, -math.inf) and not any(box.overlaps(other) for other in taken):
                 break
         taken.append(box)
+        floors[end.x] = box.y0
 
 
 def _around(axes: Axes, end: End) -> Bbox:
