@@ -95,6 +95,5 @@ class Rippled(Kernel):
         return np.concatenate([super().theta_gradient(A, B), [by_odds, by_ratio]])
 
     def _separation(self, u: float) -> float:
-        return min(self.ratio, 1.0) * self.trend._separation(
-            u
-        )  # there neither part differs by more, so nor does their sum
+        # There neither part differs by more, so nor does their sum.
+        return min(self.ratio, 1.0) * self.trend._separation(u)
