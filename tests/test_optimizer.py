@@ -15,9 +15,10 @@ from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
 from uncubed.history import ENOUGH
 from uncubed.optimizer import Optimizer
-from uncubed.proposer import REACHES, Proposer
+from uncubed.proposer import Proposer
 from uncubed.records import Suggestion
 from uncubed.space import Params, Space
+from uncubed.vicinity import REACHES
 
 Objective = Callable[[Params], float]
 

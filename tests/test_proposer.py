@@ -9,14 +9,14 @@ from uncubed.acquisition import ExpectedImprovement, NoisyImprovement, Selection
 from uncubed.actions import finite_beta
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
-from uncubed.dimensions import Categorical, Float, Int
+from uncubed.dimensions import Float, Int
 from uncubed.errors import InvalidInputError
 from uncubed.history import ENOUGH
 from uncubed.model import Model
-from uncubed.proposer import EVERYWHERE, REACHES, Proposer
+from uncubed.proposer import Proposer
 from uncubed.region import Region
-from uncubed.rippled import Rippled
 from uncubed.space import Space
+from uncubed.vicinity import EVERYWHERE, REACHES, Place
 
 SQUARE = Space({"x": Float(0.0, 1.0), "n": Int(0, 9)})
 GRID = Space({"m": Int(0, 9), "n": Int(0, 9)})
@@ -151,26 +151,14 @@ def test_all_of_the_space_is_searched_in_turn_with_what_is_near_the_best() -> No
                 assert found.action.tolist() == everywhere.action.tolist()
 
 
-def test_a_region_reaches_far_where_values_hardly_change_and_parameters_count_once() -> None:
-    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0), "c": Categorical(list("abcdefgh"))})
-    p = proposer(space)
-    p.model.tell(np.array([0.5, 0.5, *np.eye(8)[0]]), 1e3)
-    scales = np.minimum(p.model.belief.kernel.length_scale, 1.0)
-    widest = REACHES[1]
-    region = near(p, 1)
-    assert region is not None
-    away = widest / float(np.prod(scales[:3])) ** (1 / 3) * scales
-    np.testing.assert_allclose(region.low[:2], np.maximum(0.5 - away[:2], 0.0))
-    np.testing.assert_allclose(region.high[2:], np.minimum(np.eye(8)[0] + away[2:], 1.0))
-
-
 def test_where_parameters_are_held_all_else_may_be_anywhere() -> None:
     p = proposer(BOX, told=30)
-    assert [p._region(turn, p.hold({"x": 0.3})) for turn in range(len(REACHES))] == [None] * len(REACHES)
+    assert not any(p._places(turn, p.hold({"x": 0.3})) for turn in range(len(REACHES)))
 
 
 def near(p: Proposer, turn: int) -> Region | None:
-    return p._region(turn, p.hold({}))
+    places = p._places(turn, p.hold({}))
+    return places[-1].region if places else None
 
 
 @pytest.mark.parametrize(
@@ -180,20 +168,6 @@ def near(p: Proposer, turn: int) -> Region | None:
 )
 def test_what_is_looked_at_whole_or_chosen_by_a_bound_has_no_region(p: Proposer) -> None:
     assert all(near(p, turn) is None for turn in range(len(REACHES)))
-
-
-def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at() -> None:
-    p = told(noisy)
-    kernel, noise = p.model.belief.kernel, p.model.belief.noise_variance
-    scales = np.minimum(np.broadcast_to(kernel.length_scale, (2,)), 1.0)
-    for turn, reach in enumerate(REACHES):
-        away = np.array([[reach / math.sqrt(scales.prod()) * scales[0], 0.0]])
-        differs = 2.0 * (kernel.variance - float(kernel(np.zeros((1, 2)), away)[0, 0]))
-        assert (near(p, turn) is not None) == (reach < EVERYWHERE and differs > 4.0 * noise)
-    assert near(p, REACHES.index(min(REACHES))) is None
-    say_again(p, 0.0)
-    assert isinstance(p.model.belief.kernel, Rippled)
-    assert [near(p, turn) is None for turn in range(len(REACHES))] == [reach == EVERYWHERE for reach in REACHES]
 
 
 def test_of_an_exact_function_what_was_told_is_known_whatever_the_model_has_forgotten() -> None:
@@ -218,6 +192,20 @@ def test_what_is_known_near_the_best_is_left_for_what_is_not() -> None:
 
     assert within(proposed(p, closest))
     assert not within(proposed(p, closest, repeats=within))
+
+
+def test_where_a_place_asks_for_what_is_unknown_that_is_proposed_or_else_the_next_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    p = proposer(BOX, told=8)
+    region, usual = near(p, 1), proposed(p, 1)
+    assert region is not None
+    for unknown in (1.2 * usual.variance, 1e9):
+        places = [Place(region, unknown), Place(Region.whole(3))]
+        monkeypatch.setattr(p, "_places", lambda turn, held, places=places: places)
+        found = proposed(p, 1)
+        assert (found.variance > unknown) == (unknown < 1e9)
+        assert (region.nearest(found.action) == found.action).all() == (unknown < 1e9)
 
 
 def proposed(p: Proposer, turn: int = 0, repeats: Callable[[Selection], bool] = never) -> Selection:

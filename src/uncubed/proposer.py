@@ -34,13 +34,7 @@ from uncubed.search import Search, Worth
 from uncubed.space import Params, Space
 from uncubed.table import TableSearch
 from uncubed.threads import one_thread
-
-EVERYWHERE = 1.0
-
-REACHES = (EVERYWHERE, 0.2, 0.1, 0.05, 0.02)
-"""How far from the best is searched, of the cube's side, in turn: geometric mean of the parameters."""
-
-_DROWNED = 4.0  # times the variance of a value's noise: by less what differs does not show
+from uncubed.vicinity import Place, Vicinity
 
 _POOLS = 16  # in which a point that constraints allow is looked for
 _NEAR = 32  # of the best points told, around which is searched
@@ -105,7 +99,7 @@ class Proposer:
         if isinstance(space, Space) and not self._survey.exhaustive:
             self._search = Search(space, pool=96, starts=6, steps=3 + space.width // 2, gain=0.01)
         self._domain = _Domain(space.width, space.size)
-        self._firsts = np.unique(space.groups, return_index=True)[1]  # a coordinate of each parameter
+        self._vicinity = Vicinity(space.groups)
         self._known: tuple[int, Contenders] | None = None
         self.first = self._design(min(3 + len(space.names), 12), rng)
         """Points to begin with, shape (n, width)."""
@@ -139,8 +133,8 @@ class Proposer:
             repeats: whether a point is only to be tried again if there is no other.
             turn: of looking near the best or everywhere; one more for every point tried or awaited.
         """
-        worth, region = self.worth(round), self._region(turn, held)
-        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, region=region)
+        worth = self.worth(round)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, turn=turn)
         if near is not None:
             return near
         # Of what constraints allow a pool may have nothing; the generator goes on, so that the next one is another.
@@ -165,8 +159,7 @@ class Proposer:
     ) -> Selection | None:
         """The best of what is worth it, if anything is; of an exact function, if anything is left to be known."""
         held, worth = self.hold({}), self.worth(round)
-        region = self._region(turn, held)
-        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, region=region)
+        near = self._find_near(round, belief, held, rng, worth=worth, repeats=repeats, turn=turn)
         if near is not None:
             return near
         for search in dict.fromkeys((self._search, self._survey)):
@@ -186,38 +179,25 @@ class Proposer:
         *,
         worth: Worth,
         repeats: Callable[[Selection], bool],
-        region: Region | None,
+        turn: int,
     ) -> Selection | None:
-        """What is worth it in a region, if there is one; None if there is nothing new."""
-        if region is None:
-            return None
-        found = self._find(round, belief, held, rng, worth=worth, otherwise=None, within=region)
-        return None if found is None or self.is_known(found) or repeats(found) else found
+        """What is worth it near the best, if there is something new."""
+        for region, unknown in self._places(turn, held):
+            new = worth._replace(variance=max(worth.variance, unknown))
+            found = self._find(round, belief, held, rng, worth=new, otherwise=None, within=region)
+            if found is not None and not (self.is_known(found) or repeats(found)):
+                return found
+        return None
 
-    def _region(self, turn: int, held: Any) -> Region | None:
-        """Where to look: near the best most of the time; None for everywhere.
+    def _places(self, turn: int, held: Any) -> list[Place]:
+        """Where to look near the best; none means everywhere.
 
-        A stationary model takes every corner for as promising as what it knows nothing of, and in many dimensions there
-        is no end of corners: trust regions keep to what is known to be good, see Diouane and others, TREGO (2023).
         Where parameters are held the best may be another's, and other rules than expected improvement mean everywhere.
         """
-        reach, known = REACHES[turn % len(REACHES)], self.contenders().rows
-        by_improvement = isinstance(self.acquisition, ExpectedImprovement)
-        if reach == EVERYWHERE or self._search is self._survey or not (len(known) and by_improvement):
-            return None
-        scales = np.minimum(np.broadcast_to(self.model.belief.kernel.length_scale, (self.space.width,)), 1.0)
-        away = reach / self._typical(scales)
-        return None if self._is_drowned(away) or held.columns.any() else Region.around(known[0], away * scales)
-
-    def _typical(self, scales: Array) -> float:
-        """Geometric mean of the length-scales of the parameters, each once however many coordinates it has."""
-        return float(np.exp(np.log(scales[self._firsts]).mean()))
-
-    def _is_drowned(self, away: float) -> bool:
-        """Whether what lies so many length-scales apart hardly differs by more than noise."""
-        kernel = self.model.belief.kernel
-        alike, _ = kernel.at_with_slope(np.array([away**2]))
-        return 2.0 * (kernel.variance - float(alike[0])) <= _DROWNED * self.model.belief.noise_variance
+        known, by_improvement = self.contenders().rows, isinstance(self.acquisition, ExpectedImprovement)
+        if self._search is self._survey or not (len(known) and by_improvement) or held.columns.any():
+            return []
+        return self._vicinity.places(turn, self.model.belief, known[0], len(self.model.history))
 
     def twin(self, action: Array) -> Array | None:
         """A contender that differs from this point by less than what may be noise, or may not; None if none does.

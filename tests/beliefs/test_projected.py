@@ -13,6 +13,7 @@ from uncubed.beliefs import Belief, ExactBelief, ProjectedBelief
 from uncubed.beliefs.base import Posterior
 from uncubed.errors import InvalidInputError
 from uncubed.kernels import Kernel, Matern12, Matern32, Matern52, SquaredExponential
+from uncubed.rippled import Rippled
 
 ACTIONS = np.random.default_rng(0).uniform(-2, 2, (12, 2))
 LINE = np.linspace(-8.0, 8.0, 1000)[:, None]
@@ -462,6 +463,18 @@ def test_what_is_foreseen_is_what_is_predicted(told: int) -> None:
 def test_the_means_of_atoms_are_those_predicted() -> None:
     belief = trained()
     np.testing.assert_allclose(belief.atom_means(), belief.predict(belief.dictionary).mean, rtol=1e-10, atol=1e-12)
+
+
+def test_what_the_summands_of_a_kernel_explain_is_together_the_mean() -> None:
+    kernel, rng = Rippled(Matern52([0.5, 0.7]), 0.3, 0.1), np.random.default_rng(0)
+    belief = ProjectedBelief(kernel, 1e-3)
+    for x in rng.random((40, 2)):
+        belief.update(x, float(np.sin(9.0 * x).sum()))
+    trend = Matern52([0.5, 0.7], 1.0 - kernel.share)
+    ripples = Matern52(kernel.ratio * trend.length_scale, kernel.share)
+    parts = belief.explained_by(trend) + belief.explained_by(ripples)
+    np.testing.assert_allclose(parts, belief.atom_means(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(belief.explained_by(kernel), belief.atom_means(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))

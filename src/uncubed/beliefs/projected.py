@@ -144,6 +144,11 @@ class ProjectedBelief(Belief):
         means: Array = self._factor.lower @ self._weights.mean
         return means
 
+    def explained_by(self, part: Kernel) -> Array:
+        """What a summand of the kernel explains of the posterior means at the atoms, shape (distinct,)."""
+        explained: Array = part(self.dictionary, self.dictionary) @ self._coefficients()
+        return explained
+
     def predict(self, X: ArrayLike) -> Posterior:
         clean = check.points("X", X, self.dimension)
         if len(clean) * self.distinct <= _BLOCK:
