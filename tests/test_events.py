@@ -60,7 +60,7 @@ def known(opt: Optimizer) -> Any:
         [u.tolist() for u in book.queue],
         book.asked,
         book.told,
-        opt._rng.bit_generator.state,
+        opt._outlook.rng.bit_generator.state,
     )
 
 

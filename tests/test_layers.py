@@ -40,7 +40,7 @@ LAYERS = [
     ["bandit", "model", "search"],
     ["book", "table"],
     ["events", "proposer"],
-    ["account", "scribe"],
+    ["account", "outlook", "scribe"],
     ["optimizer"],
     ["driver"],
     ["progress"],

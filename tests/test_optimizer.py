@@ -68,7 +68,7 @@ def state(opt: Optimizer) -> tuple[Any, ...]:
     """All that a refused call must leave as it was."""
     model = opt._model
     pending, failures = list(opt.pending), len(opt.failures)
-    return model.belief.state(), len(model.history), pending, failures, opt._rng.bit_generator.state["state"]
+    return model.belief.state(), len(model.history), pending, failures, opt._outlook.rng.bit_generator.state["state"]
 
 
 # What is suggested
@@ -312,7 +312,7 @@ def test_a_look_again_that_brings_nothing_is_the_last_that_is_made_to_find_out(e
     assert opt._model.unclear
     nearest = opt._proposer.twin(look.decision.action)
     assert nearest is not None
-    assert not opt._may_be_tried_again(nearest)
+    assert not opt._outlook._may_be_tried_again(nearest)
     assert len({opt.ask().decision.action.tobytes() for _ in range(5)} - {look.decision.action.tobytes()}) >= 4
 
 

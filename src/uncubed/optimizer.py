@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, final, overload
@@ -15,7 +14,7 @@ from uncubed._html import html
 from uncubed._typing import Array
 from uncubed.account import Account
 from uncubed.acquisition import Acquisition, ExpectedImprovement, Selection, ThompsonSampling
-from uncubed.beliefs import Belief, Posterior
+from uncubed.beliefs import Posterior
 from uncubed.book import NO_LESSON, Book
 from uncubed.budget import Budget, decide
 from uncubed.candidates import Candidates
@@ -23,6 +22,7 @@ from uncubed.errors import InvalidInputError, StateError, UnknownDecisionError
 from uncubed.journal import Journal
 from uncubed.kernels import Kernel
 from uncubed.model import Lesson, Model
+from uncubed.outlook import Outlook
 from uncubed.proposer import Proposer
 from uncubed.records import Failure, Log, Milestone, Promise, Suggestion, Trial
 from uncubed.scribe import Scribe
@@ -90,26 +90,26 @@ class Optimizer:
         self.delta = check.probability("delta", delta)
         self.seed = np.random.SeedSequence().entropy if seed is None else check.count("seed", seed, least=0)
         self.most_evaluations: int | None = check.optional("evaluations", evaluations, check.count)
-        self._rng = np.random.default_rng(self.seed)
-        self._model = self._new_model()
-        self._proposer = self._new_proposer()
-        self._foreseen: tuple[Selection | None, np.random.Generator] | None = None  # what the next search finds
-        self.tolerance = tolerance
+        rng = np.random.default_rng(self.seed)
+        self._model = self._new_model(rng)
         self._book = Book(self._model, 1.0 if direction == "maximize" else -1.0)
+        self._proposer = self._new_proposer(rng)
+        self._outlook = Outlook(self.space, self._book, self._proposer, rng)
         self._account = Account(self.space, self._book, self._proposer)
+        self.tolerance = tolerance
         self._noted = 0  # the model's fits, when the last milestone was noted
         self._scribe = Scribe() if journal is None else Scribe.begin(Path(journal), partial(events.header, self))
 
-    def _new_model(self) -> Model:
+    def _new_model(self, rng: np.random.Generator) -> Model:
         return Model(
             self.space.groups,
             noise_variance=self.noise_variance,
             kernel=self.kernel,
             max_model_order=self.max_model_order,
-            seed=int(self._rng.integers(2**32)),
+            seed=int(rng.integers(2**32)),
         )
 
-    def _new_proposer(self) -> Proposer:
+    def _new_proposer(self, rng: np.random.Generator) -> Proposer:
         return Proposer(
             self.space,
             self._model,
@@ -117,7 +117,7 @@ class Optimizer:
             budget=self.given_budget or _budget(None),
             constraints=self.constraints,
             delta=self.delta,
-            rng=self._rng,
+            rng=rng,
         )
 
     # Asking and telling
@@ -202,7 +202,7 @@ class Optimizer:
         id, _ = self._resolve(check.kind("suggestion", suggestion, Suggestion))
         self._scribe.write(lambda: {"event": "cancel", "id": id})
         del self._book.pending[suggestion.id]
-        self._foreseen = None
+        self._outlook.forget()
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Try this point next."""
@@ -214,7 +214,7 @@ class Optimizer:
     def expect(self, params: Mapping[str, Any]) -> Suggestion:
         """Await the value of a point that somebody else tries: it is pending, and the search looks elsewhere."""
         self._book.check()
-        return self._send(self._at(self.space.encode(params)), self._rng, enqueued=False)
+        return self._send(self._outlook.at(self.space.encode(params)), self._outlook.rng, enqueued=False)
 
     # When it ends
 
@@ -227,7 +227,7 @@ class Optimizer:
     def tolerance(self, tolerance: float | None) -> None:
         self._tolerance: float | None = check.optional("tolerance", tolerance, check.positive)
         self._proposer.budget = self.given_budget or _budget(self._tolerance)
-        self._foreseen = None
+        self._outlook.forget()
 
     @property
     def budget(self) -> Budget:
@@ -300,11 +300,11 @@ class Optimizer:
             return None
         if self.tolerance is not None and (gap := self._gap_within(self.tolerance)) is not None:
             return f"the certified gap, {gap:.4g}, is within the tolerance, {self.tolerance:g}"
-        return None if self._foresee() is not None else "nothing informative is left that could be the best"
+        return None if self._outlook.worthwhile() is not None else "nothing informative is left that could be the best"
 
     def certificate(self) -> Promise:
         """How far from the best one can still be; of a table every row is looked at."""
-        return self._account.promise(_copied(self._rng), whole=True)
+        return self._account.promise(self._outlook.spare(), whole=True)
 
     def __repr__(self) -> str:
         what = f"{self.direction} over {', '.join(self.space.names)}"
@@ -342,7 +342,7 @@ class Optimizer:
         journal = None if read_only else Journal(path)
         try:
             opt = cls(**events.options(header, space, constraints))
-            written = events.replay(path, header, opt._book, opt.space, opt._rng)
+            written = events.replay(path, header, opt._book, opt.space, opt._outlook.rng)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -362,14 +362,14 @@ class Optimizer:
 
     def _after(self) -> None:
         """After something was learned: note how far it is, and save the state, now and then."""
-        self._foreseen = None
+        self._outlook.forget()
         if self._noted != self._model.fits and len(self._model.history) >= len(self._proposer.first):
             self._noted = self._model.fits
             self._note_milestone()
         self._scribe.save(self._model)
 
     def _note_milestone(self) -> None:
-        milestone = self._account.milestone(_copied(self._rng))
+        milestone = self._account.milestone(self._outlook.spare())
         self._scribe.write(lambda: {"event": "milestone", **milestone._asdict()}, durable=False)
         self._book.milestones.append(milestone)
 
@@ -377,7 +377,7 @@ class Optimizer:
 
     def _suggest(self, fixed: Mapping[str, Any]) -> Suggestion:
         enqueued = bool(self._book.queue) and not fixed
-        return self._send(*self._next(fixed, enqueued=enqueued), enqueued=enqueued)
+        return self._send(*self._outlook.next(fixed, enqueued=enqueued), enqueued=enqueued)
 
     def _send(self, found: Selection, rng: np.random.Generator, *, enqueued: bool) -> Suggestion:
         """Let a suggestion go out, with the generator as it is after it."""
@@ -388,60 +388,8 @@ class Optimizer:
         suggestion = Suggestion(self.space.decode(found.action), book.asked, decision)
         self._scribe.write(lambda: events.encode_ask(self.space, suggestion, rng, enqueued=enqueued), durable=False)
         book.ask(suggestion, enqueued=enqueued)
-        self._rng, self._foreseen = rng, None
+        self._outlook.go_on(rng)
         return suggestion
-
-    def _next(self, fixed: Mapping[str, Any], *, enqueued: bool) -> tuple[Selection, np.random.Generator]:
-        """What comes next, and the generator after it."""
-        first, tried = self._proposer.first, self._book.tried
-        if enqueued or (tried < len(first) and not fixed):
-            left = (u for u in np.roll(first, -tried, axis=0) if not self._book.was_tried(u))
-            return self._at(self._book.queue[0] if enqueued else next(left)), self._rng
-        if self._foreseen is not None and self._foreseen[0] is not None and not fixed:
-            return self._or_twin(self._foreseen[0]), self._foreseen[1]
-        rng = _copied(self._rng)
-        held = self._proposer.hold(fixed)
-        round, turn = self._book.asked + 1, self._book.tried + 1
-        found = self._proposer.propose(round, self._expecting(), held, rng, self._repeats, turn=turn)
-        return found if fixed else self._or_twin(found), rng
-
-    def _or_twin(self, found: Selection) -> Selection:
-        """This, or instead a point that was tried, if nobody knows yet whether values are noisy."""
-        action = None if found.row is not None else self._proposer.twin(found.action)
-        if action is None or not self._may_be_tried_again(action):
-            return found
-        twin = self._at(action)
-        return twin if twin.variance > self._proposer.threshold(self._book.asked + 1) else found
-
-    def _may_be_tried_again(self, action: Array) -> bool:
-        """Whether a value was told there, and every look again so far has brought one: none is out, failed or lost."""
-        history = self._model.history
-        answered = self._book.asked_again == history.looks and history.exact_at(action) is not None
-        return answered and self._proposer.admissible(self.space.decode(action))
-
-    def _at(self, action: Array) -> Selection:
-        """What is expected of a point that was not searched for."""
-        mean, variance = self._expecting().predict(action[None, :])
-        return Selection(action, float(mean[0]), float(variance[0]), math.nan, None)
-
-    def _foresee(self) -> Selection | None:
-        """What is worth trying next; it is kept, so that to look whether it is done costs nothing."""
-        if self._foreseen is None:
-            rng, round, turn = _copied(self._rng), self._book.asked + 1, self._book.tried + 1
-            self._foreseen = self._proposer.find(round, self._expecting(), rng, self._repeats, turn=turn), rng
-        return self._foreseen[0]
-
-    def _repeats(self, found: Selection) -> bool:
-        """Whether a point is being tried, or was and nothing is to be learned; noisy ones may be worth another look."""
-        if self._book.is_awaited(found.action):
-            return True
-        exact = self._proposer.is_known(found) or self._model.history.repeats_itself
-        return exact and self._book.was_tried(found.action)
-
-    def _expecting(self) -> Belief:
-        """What is believed, with variances as if what is pending had come."""
-        pending = [s.decision.action for s in self._book.pending.values()]
-        return self._model.belief.condition(np.array(pending)) if pending else self._model.belief
 
     def _fail(self, id: int | None, action: Array, reason: str) -> None:
         self._scribe.write(lambda: {"event": "fail", **self._where(id, action), "reason": reason})
@@ -466,7 +414,7 @@ class Optimizer:
 
     def _gap_within(self, tolerance: float) -> float | None:
         # What a search finds is at most what is there: where that is too much, no table need be looked at whole.
-        if self._account.promise(_copied(self._rng), whole=False).gap > tolerance:
+        if self._account.promise(self._outlook.spare(), whole=False).gap > tolerance:
             return None
         gap = self.certificate().gap
         return gap if gap <= tolerance else None
@@ -506,8 +454,3 @@ def _is_not_finite(value: Any) -> bool:
 def _number(name: str, value: Any) -> float:
     """A real number, or one that is not finite."""
     return float(value) if _is_not_finite(value) else check.real(name, value)
-
-
-def _copied(rng: np.random.Generator) -> np.random.Generator:
-    """A generator that goes on as this one does; `deepcopy` takes three times as long."""
-    return np.random.Generator(copy(rng.bit_generator))
