@@ -30,7 +30,7 @@ LAYERS = [
     ["dimensions.choices", "dimensions.numbers"],
     ["schedules"],
     ["acquisition", "ascent", "dimensions", "draws", "fit"],
-    ["actions", "columns", "history", "places", "scaling", "space", "vicinity"],
+    ["actions", "columns", "fitter", "history", "places", "scaling", "space", "vicinity"],
     ["candidates", "records"],
     ["_shown"],
     ["_html"],

@@ -10,16 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import assert_close
+from uncubed import fitter
 from uncubed import model as module
 from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning, NotPositiveDefiniteError
-from uncubed.fit import STEPS, Fit, Likelihood, fit
+from uncubed.fit import Fit, Likelihood, fit
+from uncubed.fitter import RUGGED
 from uncubed.history import ENOUGH
 from uncubed.information import information_gain
 from uncubed.kernels import Kernel, Matern32, Matern52, SquaredExponential
-from uncubed.model import REFRESHED, RUGGED, SELDOM, SOME, Lesson, Model
+from uncubed.model import REFRESHED, Lesson, Model
 from uncubed.rippled import Rippled
 from uncubed.scaling import scaling_of
 
@@ -178,7 +180,7 @@ def counting_fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(int(args[2].count.sum()))
         return fit(*args, **options)
 
-    monkeypatch.setattr(module, "fit", counted)
+    monkeypatch.setattr(fitter, "fit", counted)
     return counts
 
 
@@ -278,29 +280,12 @@ def test_beyond_fit_rows_the_atoms_are_fitted(monkeypatch: pytest.MonkeyPatch) -
         seen.append(data.X)
         return fit(kernel, noise, data, **options)
 
-    monkeypatch.setattr(module, "fit", looked)
+    monkeypatch.setattr(fitter, "fit", looked)
     model = told(VALUES["noisy"][:40])
     assert max(len(X) for X in seen) == 5
     atoms = {x.tobytes() for x in model.history.all_rows()}
     assert all(x.tobytes() in atoms for x in seen[-1])
     assert_filled(model)
-
-
-def test_where_rows_are_many_a_fit_goes_on_and_seldom_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MANY_ROWS", 10)
-    seen: list[tuple[bool, int, int]] = []
-
-    def looked(kernel: Kernel, noise: float, data: Any, *, starts: int, patience: int, **options: Any) -> Fit:
-        seen.append((len(data.X) >= 10, starts, patience))
-        return fit(kernel, noise, data, starts=starts, patience=patience, **options)
-
-    monkeypatch.setattr(module, "fit", looked)
-    told(VALUES["noisy"][:40], kernel=Matern52([0.3, 0.3]))
-    few, many = ([one[1:] for one in seen if one[0] is which] for which in (False, True))
-    assert set(few) == {(2, STEPS)}
-    assert set(many) == {(1, STEPS), (0, SOME)}
-    afresh = [k for k, one in enumerate(many) if one == (1, STEPS)]
-    assert set(np.diff(afresh)) == {SELDOM}
 
 
 def test_a_fit_that_fails_is_said_and_the_last_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +295,7 @@ def test_a_fit_that_fails_is_said_and_the_last_numbers_are_kept(monkeypatch: pyt
     def failing(kernel: Kernel, noise: float, *_: Any, **__: Any) -> Fit:
         return Fit(kernel, noise, -math.inf, converged=False)
 
-    monkeypatch.setattr(module, "fit", failing)
+    monkeypatch.setattr(fitter, "fit", failing)
     with pytest.warns(FitWarning, match="the last ones are kept"):
         model.tell(POINTS[8], 0.0)
     assert (model.kernel, model.noise_variance) == (kernel, noise)
@@ -419,21 +404,6 @@ def explained(model: Model) -> float:
     data = model.history.observations(model.history.all_rows())
     scaled = replace(data, mean=affine.standard(data.mean))
     return fit(model.kernel, model.noise_variance, scaled, radius=model.radius, starts=0).log_posterior
-
-
-def test_seldom_are_the_others_looked_at_where_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MANY_ROWS", 10)
-    kinds: list[tuple[int, type[Kernel]]] = []
-
-    def looked(kernel: Kernel, noise: float, data: Any, **options: Any) -> Fit:
-        kinds.append((len(data.X), type(kernel)))
-        return fit(kernel, noise, data, **options)
-
-    monkeypatch.setattr(module, "fit", looked)
-    told(VALUES["noisy"][:60])
-    fitted = sorted({n for n, _ in kinds})
-    both = [n for n in fitted if {(n, Matern32), (n, Matern52)} <= set(kinds)]
-    assert both == [n for k, n in enumerate(fitted) if 1 < n < 10 or (n >= 10 and k % SELDOM == 0)]
 
 
 # Bent values
@@ -583,7 +553,7 @@ def test_a_model_with_ripples_is_restored() -> None:
     other.restore(json.loads(json.dumps(model.state())))
     assert other.belief.kernel == model.belief.kernel
     assert_close(other.predict(PROBES), model.predict(PROBES), 1e-9)
-    assert other._start() == model._start()
+    assert (other.kernel, other.noise_variance) == (model.kernel, model.noise_variance)
 
 
 def test_a_copy_of_what_was_told_says_nothing_of_noise() -> None:

@@ -18,27 +18,17 @@ from uncubed._typing import Array
 from uncubed.beliefs import Posterior, ProjectedBelief
 from uncubed.bend import Bend
 from uncubed.errors import FitWarning
-from uncubed.fit import STEPS, Fit, LogNormal, Priors, fit
+from uncubed.fit import Fit, Priors
+from uncubed.fitter import RUGGED, Fitter
 from uncubed.history import History
 from uncubed.information import information_gain
-from uncubed.kernels import Kernel, Matern32, Matern52
+from uncubed.kernels import Kernel, Matern52
 from uncubed.observations import Observations
 from uncubed.rippled import Rippled
 from uncubed.scaling import Scaling, scaling_of
 
 FIT_ROWS = 256
 """Rows that hyper-parameters are fitted to at most; a fit is cubic in them."""
-
-MANY_ROWS = 128
-"""Rows from which a fit goes on where the last one ended,"""
-
-SOME = 12
-"""by so many steps, and more only while they matter,"""
-
-SELDOM = 4
-"""and every so many fits as far as it gets, from the prior too, and with a kernel that is smoother or rougher."""
-
-_ROUGHER = 1.5  # times the length-scale of Matérn 5/2, that of Matérn 3/2 which explains about the same
 
 LITTLE = 8
 """Values told at once are learned one by one where the history has so many times as many."""
@@ -48,14 +38,6 @@ REPLAYED = 512
 
 REFRESHED = 256
 """Values told between two times that everything updated is computed afresh, when a state may be saved."""
-
-RUGGED = 1e-6
-"""Noise variance, in a belief's units, from which on it is part of a function that is exact; less is rounding."""
-
-EXACT = Priors(noise_variance=LogNormal(1e-9, 1.0, 1e-11, 1e-7))
-"""Where what seemed to be noise is ripples."""
-
-_MOST_RIPPLES = 0.45  # of the variance, to start from: what seemed to be noise may be nearly all
 
 NOISE_AT_CAP = 1e-7
 """Least noise variance of a belief that evicts, in its units: below it evictions lose the digits of the rest."""
@@ -100,9 +82,9 @@ class Model:
         seed: int = 0,
     ) -> None:
         d = len(groups)
-        self.groups, self.known_noise, self.max_model_order = groups, noise_variance, max_model_order
+        self.known_noise, self.max_model_order = noise_variance, max_model_order
         self.kernel = Matern52(np.full(d, 0.3 * math.sqrt(d))) if kernel is None else kernel
-        self._by_values = kernel is None  # whether they tell how smooth it is
+        self._fitter = Fitter(groups, by_values=kernel is None, rng=np.random.default_rng(seed))
         self.noise_variance = 1e-2  # in the belief's units, until something is known
         self.radius = Priors().radius.median
         self.scaling = Scaling()
@@ -113,7 +95,6 @@ class Model:
         self._next_fit = 1
         self._since_refresh = 0
         self._filling: _Filling | None = None
-        self._rng = np.random.default_rng(seed)
 
     def tell(self, action: Array, value: float, noise: float | None = None, *, looked: bool = False) -> Lesson:
         """Learn one value and the variance of its noise where that is known, in the objective's units."""
@@ -248,7 +229,7 @@ class Model:
             "radius": self.radius,
             "next_fit": self._next_fit,
             "fits": self.fits,
-            "generator": self._rng.bit_generator.state,
+            "generator": self._fitter.rng.bit_generator.state,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -259,7 +240,7 @@ class Model:
         centre, spread, least, largest, bend = state["scaling"]
         self.scaling, self.radius = Scaling(centre, spread, least, largest, Bend(*bend)), state["radius"]
         self._next_fit, self.fits = state["next_fit"], state["fits"]
-        self._rng.bit_generator.state = state["generator"]
+        self._fitter.rng.bit_generator.state = state["generator"]
         self._filling, self._since_refresh = None, 0
 
     # Fits
@@ -297,35 +278,11 @@ class Model:
         return NOISE_AT_CAP if self.history.distinct > 0.8 * self.max_model_order else 0.0
 
     def _fit(self, affine: Scaling) -> Fit:
-        rows = self._fit_rows()
-        data = self._standard(rows, affine)
-        starts, patience = self._effort(len(rows))
-        kernel, noise, priors = self._start()
-        found = fit(
-            kernel,
-            noise,
-            data,
-            groups=self.groups,
-            priors=priors,
-            radius=self.radius,
-            starts=starts,
-            patience=patience,
-            from_noise=self.fits == 0 and len(rows) >= MANY_ROWS,  # there is no earlier fit to go on from
-            rng=self._rng,
-        )
-        if math.isfinite(found.log_posterior):
-            return self._as_exact(data, self._as_smooth_as(data, found) if starts else found)
-        if len(rows) > 1 and np.ptp(data.mean) > 0.0:
+        data, last = self._standard(self._fit_rows(), affine), (self.kernel, self.noise_variance)
+        found = self._fitter.fit(*last, data, radius=self.radius, nth=self.fits, exact=self.exact)
+        if not math.isfinite(found.log_posterior) and len(data.X) > 1 and np.ptp(data.mean) > 0.0:
             warnings.warn("hyper-parameters could not be fitted; the last ones are kept", FitWarning, stacklevel=4)
         return found
-
-    def _start(self) -> tuple[Kernel, float, Priors | None]:
-        """Where a fit starts, and with which priors: ripples may have been found to be noise after all."""
-        if not isinstance(self.kernel, Rippled):
-            return self.kernel, self.noise_variance, None
-        if self.exact:
-            return self.kernel, self.noise_variance, EXACT
-        return self.kernel.trend, self.kernel.share * self.kernel.variance, None
 
     def _standard(self, rows: Array, affine: Scaling) -> Observations:
         """What is known of these rows, scaled."""
@@ -337,33 +294,6 @@ class Model:
             scatter=np.where(np.isnan(given), seen.scatter / unit, 0.0),
             noise=affine.noise(given),
         )
-
-    def _as_smooth_as(self, data: Observations, found: Fit) -> Fit:
-        """What was found, or what is found from there with a rougher or a smoother kernel if that explains more."""
-        if not self._by_values or isinstance(found.kernel, Rippled):
-            return found
-        return max(found, self._from(data, found, _rival(found.kernel), None), key=lambda one: one.log_posterior)
-
-    def _as_exact(self, data: Observations, found: Fit) -> Fit:
-        """What was found; of an exact function with ripples for what would be noise, which a trend leaves."""
-        if found.noise_variance <= RUGGED or not self.exact:
-            return found
-        rippled = self._from(data, found, _rippled(found.kernel, found.noise_variance), EXACT)
-        return rippled if math.isfinite(rippled.log_posterior) else found
-
-    def _from(self, data: Observations, found: Fit, kernel: Kernel, priors: Priors | None) -> Fit:
-        """What is found with another kernel from where a fit ended."""
-        noise, radius = found.noise_variance, found.bend.radius
-        return fit(kernel, noise, data, groups=self.groups, priors=priors, radius=radius, starts=0, patience=SOME)
-
-    def _effort(self, rows: int) -> tuple[int, int]:
-        """Starts of a fit beside the last one, and its patience.
-
-        Where rows are many a step costs most, and from a fitted start others hardly ever find better.
-        """
-        if rows < MANY_ROWS:
-            return 2, STEPS
-        return (1, STEPS) if self.fits % SELDOM == 0 else (0, SOME)
 
     def _fit_rows(self) -> Array:
         """What is fitted to: all, or the atoms and as many others as there is room for, evenly from the history."""
@@ -417,20 +347,6 @@ class Model:
 
     def _fresh(self) -> ProjectedBelief:
         return ProjectedBelief(self.kernel, self.noise_variance)
-
-
-def _rival(kernel: Kernel) -> Kernel:
-    """About the same, but rougher; or smoother, if it is rough."""
-    if isinstance(kernel, Matern52):
-        return Matern32(_ROUGHER * kernel.length_scale, kernel.variance)
-    return Matern52(kernel.length_scale / _ROUGHER, kernel.variance)
-
-
-def _rippled(kernel: Kernel, noise: float) -> Rippled:
-    """The same with ripples in the place of the noise."""
-    share = min(noise / (noise + kernel.variance), _MOST_RIPPLES)
-    trend = kernel.with_theta(np.append(kernel.theta[:-1], math.log(kernel.variance + noise)))
-    return Rippled(trend, share, Priors().ratio.median)
 
 
 class _Filling(NamedTuple):
