@@ -171,3 +171,39 @@ def test_a_tolerance_that_the_certificate_reaches_ends_it(seed: int) -> None:
     opt.tolerance = 1.001 * opt.certificate().gap
     assert opt.done is not None
     assert opt.done.startswith("the certified gap")
+
+
+def waves(a: int, b: int) -> float:
+    return math.sin(100.0 * a / 19.0) + math.sin(77.0 * b / 19.0) - 0.02 * (a - 9) ** 2
+
+
+def scattered(a: int, b: int) -> float:
+    return (3 * a * a + 4 * b * b) * 7919 % 997 / 100.0
+
+
+@pytest.mark.parametrize(
+    ("f", "n", "most", "before"),
+    [(waves, 20, 256, 0), (scattered, 10, 20, 90)],
+    ids=["all is remembered", "a model that forgets"],
+)
+def test_a_value_that_is_known_is_not_asked_for_again_and_the_search_ends(
+    f: Callable[[int, int], float], n: int, most: int, before: int
+) -> None:
+    opt, rng = (
+        Optimizer({"a": Int(0, n - 1), "b": Int(0, n - 1)}, seed=1, max_model_order=most),
+        np.random.default_rng(0),
+    )
+    points = [divmod(int(k), n) for k in rng.permutation(n * n)]
+    while not opt._model.exact:
+        suggestion = opt.ask()
+        opt.tell(suggestion, f(suggestion.params["a"], suggestion.params["b"]))
+    if before:
+        opt.tell_many([{"a": a, "b": b} for a, b in points[:before]], [f(a, b) for a, b in points[:before]])
+    while opt.done is None:
+        suggestion = opt.ask()
+        assert opt._model.history.exact_at(suggestion.decision.action) is None
+        opt.tell(suggestion, f(suggestion.params["a"], suggestion.params["b"]))
+    left = n * n - opt._model.history.distinct
+    after = {opt.ask().decision.action.tobytes() for _ in range(min(left, 5))}
+    assert len(after) == min(left, 5)
+    assert not any(action.tobytes() in after for action in opt._model.history.all_rows())

@@ -92,6 +92,18 @@ def test_of_an_exact_function_what_would_be_noise_is_ripples() -> None:
     assert not isinstance(found(seen(40, 0.0), exact=True).kernel, Rippled)
 
 
+def test_what_cannot_be_fitted_with_ripples_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_ripples(kernel: Kernel, noise: float, data: Observations, **options: Any) -> Fit:
+        if isinstance(kernel, Rippled):
+            return Fit(kernel, noise, -math.inf, converged=False)
+        return fit(kernel, noise, data, **options)
+
+    usual = found(seen(40))
+    monkeypatch.setattr(module, "fit", without_ripples)
+    kept = found(seen(40), exact=True)
+    assert (kept.kernel, kept.noise_variance) == (usual.kernel, usual.noise_variance)
+
+
 def test_ripples_are_gone_on_with_or_turn_out_to_be_noise(fits: list[dict[str, Any]]) -> None:
     ripples = Rippled(KERNEL, 0.2, 0.1)
     assert isinstance(found(seen(40), kernel=ripples, noise=1e-9, exact=True).kernel, Rippled)

@@ -71,6 +71,21 @@ def test_to_look_changes_nothing_of_what_comes_next_and_costs_nothing_the_second
     assert one.rng.bit_generator.state == before
 
 
+def test_what_was_seen_is_not_what_comes_next_where_parameters_are_held() -> None:
+    outlook = told(12)
+    seen = outlook.worthwhile()
+    assert seen is not None
+    held, _ = outlook.next({"x": 0.25}, enqueued=False)
+    assert held.action[0] == 0.25 != seen.action[0]
+
+
+def test_after_a_suggestion_it_looks_again() -> None:
+    outlook = told(12)
+    seen = outlook.worthwhile()
+    outlook.go_on(outlook.spare())
+    assert outlook.worthwhile() is not seen
+
+
 def test_after_a_change_it_looks_again() -> None:
     outlook = told(12)
     seen = outlook.worthwhile()

@@ -15,8 +15,9 @@ from uncubed.history import ENOUGH
 from uncubed.model import Model
 from uncubed.proposer import Proposer
 from uncubed.region import Region
+from uncubed.rippled import Rippled
 from uncubed.space import Space
-from uncubed.vicinity import EVERYWHERE, REACHES, Place
+from uncubed.vicinity import EVERYWHERE, REACHES, WIDE, Place
 
 SQUARE = Space({"x": Float(0.0, 1.0), "n": Int(0, 9)})
 GRID = Space({"m": Int(0, 9), "n": Int(0, 9)})
@@ -154,6 +155,18 @@ def test_all_of_the_space_is_searched_in_turn_with_what_is_near_the_best() -> No
 def test_where_parameters_are_held_all_else_may_be_anywhere() -> None:
     p = proposer(BOX, told=30)
     assert not any(p._places(turn, p.hold({"x": 0.3})) for turn in range(len(REACHES)))
+
+
+def test_the_more_values_the_more_hills_they_may_tell_of() -> None:
+    p = told(noisy)
+    say_again(p, 0.0)
+    kernel = p.model.belief.kernel
+    assert isinstance(kernel, Rippled)
+    scales = np.minimum(np.broadcast_to(kernel.length_scale, (2,)), 1.0)
+    for turn, reach in enumerate(REACHES):
+        hills = (reach / math.sqrt(scales.prod()) / kernel.ratio) ** 2
+        many = WIDE <= reach < EVERYWHERE and hills > len(p.model.history) ** 2
+        assert len(p._places(turn, p.hold({}))) == (reach < EVERYWHERE) + many
 
 
 def near(p: Proposer, turn: int) -> Region | None:

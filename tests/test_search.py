@@ -249,6 +249,19 @@ def test_worth_is_both_tests_and_a_bound_at_the_floor_passes() -> None:
     assert Worth().of(mean, variance).all()
 
 
+@pytest.mark.parametrize("where", DISCRETE)
+@every_acquisition
+def test_what_is_not_new_is_not_found(where: str, name: str) -> None:
+    space = DISCRETE[where]
+    U = space.grid()
+    belief, near = known(space, np.random.default_rng(0))
+    old = {u.tobytes() for u in U[::2]}
+    got = found(name, space, belief, near, worth=Worth(new=lambda V: np.array([v.tobytes() not in old for v in V])))
+    assert got.action.tobytes() not in old
+    assert got.score <= scores(name, belief, U[1::2]).max() + 1e-9
+    assert find(name, space, belief, near, worth=Worth(new=lambda V: np.zeros(len(V), bool))) is None
+
+
 @pytest.mark.parametrize(
     "where",
     [

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.test_search import ACQUISITIONS, every_acquisition
 from uncubed._typing import Array
@@ -245,6 +246,22 @@ def test_the_one_row_worth_trying_is_found(where: str) -> None:
     only = Worth(width=2.0, floor=float(upper[-2:].mean()))
     got = found("exploration", table, belief, near[:0], worth=only)
     assert got.row == table.different[(mean + 2.0 * np.sqrt(variance)).argmax()]
+
+
+@pytest.mark.parametrize("whole", [10, 10**6], ids=["a pool", "all rows"])
+@pytest.mark.parametrize("where", LARGE)
+def test_a_row_that_is_not_new_is_not_found(where: str, whole: int) -> None:
+    table = LARGE[where]
+    belief, near = known(table, np.random.default_rng(0))
+    best = found("bound", table, belief, near, whole=whole)
+
+    def but_for_the_best(U: Array) -> NDArray[np.bool_]:
+        new: NDArray[np.bool_] = (best.action != U).any(axis=1)
+        return new
+
+    other = found("bound", table, belief, near, whole=whole, worth=Worth(new=but_for_the_best))
+    assert other.row != best.row
+    assert find("bound", table, belief, near, worth=Worth(new=lambda U: np.zeros(len(U), bool))) is None
 
 
 def test_a_repeat_is_found_where_it_is_the_best() -> None:

@@ -60,7 +60,7 @@ def test_a_region_reaches_far_where_values_hardly_change_and_parameters_count_on
 
 
 @pytest.mark.parametrize("noise", [1e-4, 1e-2, 0.1, 0.4])
-@pytest.mark.parametrize("kernel", [Matern52([0.5] * 3), rippled()], ids=["trend", "rippled"])
+@pytest.mark.parametrize("kernel", [Matern52([0.5] * 3, 2.0), rippled()], ids=["trend", "rippled"])
 def test_a_region_in_which_what_differs_is_drowned_by_noise_is_not_looked_at(kernel: Kernel, noise: float) -> None:
     belief = learned(kernel, noise)
     for turn, reach in enumerate(REACHES):
@@ -83,17 +83,31 @@ def test_where_there_is_no_end_of_hills_others_are_looked_at_around_the_best_of_
             assert (belief.predict(belief.dictionary).variance < other.unknown).all()  # on no hill that was tried
 
 
-def test_the_best_of_the_trend_may_be_another_than_the_best() -> None:
-    kernel, rng = rippled(), np.random.default_rng(1)
-    belief = ProjectedBelief(kernel, 1e-6)
-    X = rng.random((60, 3))
+def test_the_best_of_the_trend_is_another_than_the_luckiest_point() -> None:
+    kernel, X = rippled(), np.random.default_rng(1).random((60, 3))
     y = -3.0 * ((X - 0.7) ** 2).sum(axis=1)
     lucky = int(y.argmin())
     y[lucky] = 0.5
+    belief = ProjectedBelief(kernel, 1e-6)
     belief.update_many(X, y, np.full(60, 1e-6))
-    trend = belief.dictionary[belief.explained_by(kernel.trend).argmax()]
+    other, near = Vicinity(np.arange(3)).places(WIDEST, belief, X[lucky], 30)
     assert belief.dictionary[belief.atom_means().argmax()].tolist() == X[lucky].tolist()
-    assert np.abs(trend - 0.7).max() < np.abs(X[lucky] - 0.7).max()
+    assert holds(near, X[lucky])
+    assert holds(other, np.full(3, 0.7))
+    assert not holds(other, X[lucky])
+
+
+def test_ripples_are_measured_by_their_share_of_the_variance() -> None:
+    one, four = rippled(), Rippled(Matern52([0.5] * 3, 4.0), 0.2, 0.02)
+    unknown = [places(learned(kernel), WIDEST)[0].unknown for kernel in (one, four)]
+    assert unknown[1] == pytest.approx(4.0 * unknown[0])
+
+
+def test_hills_are_counted_by_parameters_not_by_coordinates() -> None:
+    groups, best = np.array([0, *[1] * 8]), np.full(9, 0.5)
+    few = learned(Rippled(Matern52([0.5] * 9), 0.2, 0.1), d=9)
+    assert len(Vicinity(groups).places(WIDEST, few, best, 30)) == 1
+    assert len(Vicinity(np.arange(9)).places(WIDEST, few, best, 30)) == 2
 
 
 @pytest.mark.parametrize("ratio", [0.02, 0.05, 0.1, 0.3])

@@ -49,11 +49,11 @@ class Fitter:
         """What explains these values best; its log posterior is -inf if nothing was found.
 
         Args:
-            kernel: of the last fit,
-            noise_variance: and its noise,
-            data: in units of their spread.
-            radius: and its radius of the bend.
-            nth: fits before.
+            kernel: that the last fit found,
+            noise_variance: with this noise.
+            data: what to explain, in units of its spread.
+            radius: of the bend that the last fit found.
+            nth: how many fits there were before.
             exact: whether it is known that there is no noise.
         """
         rows = len(data.X)

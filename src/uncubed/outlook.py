@@ -65,7 +65,7 @@ class Outlook:
         return self._foreseen[0]
 
     def at(self, action: Array) -> Selection:
-        """What is expected of a point that was not searched for."""
+        """What is expected of a point that was not searched for, as if what is pending had come."""
         mean, variance = self._expecting().predict(action[None, :])
         return Selection(action, float(mean[0]), float(variance[0]), math.nan, None)
 

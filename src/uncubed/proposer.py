@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uncubed._typing import Array
 from uncubed.acquisition import (
@@ -146,7 +147,7 @@ class Proposer:
             chosen = self._instead(found, worth, self._finder(round, belief, held, rng), repeats)
             if chosen is not None:
                 return chosen
-        return (self._least_known(belief, held, deepcopy(rng)) or found) if repeats(found) else found
+        return (self._least_known(belief, held, deepcopy(rng), repeats) or found) if repeats(found) else found
 
     def find(
         self,
@@ -241,21 +242,22 @@ class Proposer:
         find: Callable[[Worth], Selection | None],
         repeats: Callable[[Selection], bool],
     ) -> Selection | None:
-        """This, or if it is a repeat the best that is less known; None if all that is worth it is known."""
+        """This, or if it is a repeat the best that is new; None if all that is worth it is known."""
         if not (self.is_known(found) or repeats(found)):
             return found
-        less_known, other = worth, found
+        new, other = worth._replace(new=_new(repeats)), found
         for _ in range(_POOLS):
             least = self._least_variance() if self.is_known(other) else 0.0
-            less_known = less_known._replace(variance=max(less_known.variance, least, other.variance))
-            better = find(less_known)
+            # Where there is no end of points, what is next to a repeat is as good as one.
+            least = max(least, other.variance) if self.space.size is None else least
+            new = new._replace(variance=max(new.variance, least))
+            better = find(new)
             if better is None:
-                ends = self.is_known(found) and worth.variance > -math.inf
-                return None if ends else found
+                break
             if not repeats(better):
                 return better if repeats(found) else found
             other = better
-        return found
+        return None if self.is_known(found) and worth.variance > -math.inf else found
 
     def _least_variance(self) -> float:
         belief = self.model.belief
@@ -363,9 +365,19 @@ class Proposer:
         """What finds the best that is worth it, for one worth after the other, each time from the same generator."""
         return lambda worth: self._find(round, belief, held, deepcopy(rng), worth=worth, otherwise=None, search=search)
 
-    def _least_known(self, belief: Belief, held: Any, rng: np.random.Generator) -> Selection | None:
+    def _least_known(
+        self, belief: Belief, held: Any, rng: np.random.Generator, repeats: Callable[[Selection], bool]
+    ) -> Selection | None:
+        """The point of which least is known, of those that are new if there are any."""
         found: Selection | None = self._search.maximise(
-            PureExploration(), 0.0, belief, rng, worth=Worth(), held=held, **self._around()
+            PureExploration(),
+            0.0,
+            belief,
+            rng,
+            worth=Worth(new=_new(repeats)),
+            otherwise=Worth(),
+            held=held,
+            **self._around(),
         )
         return found
 
@@ -398,6 +410,11 @@ class Proposer:
             rows += [u for u in self.space.sample(rng, 512) if self.admissible(self.space.decode(u))]
         rows = list({u.tobytes(): u for u in rows}.values())[: max(n, 2)]
         return np.array(rows).reshape(len(rows), self.space.width)
+
+
+def _new(repeats: Callable[[Selection], bool]) -> Callable[[Array], NDArray[np.bool_]]:
+    """Which actions are no repeats, however much the model has forgotten of what was told there."""
+    return lambda U: np.array([not repeats(Selection(u, math.nan, math.inf, math.nan, None)) for u in U], bool)
 
 
 def _distinct(rows: Array) -> Array:

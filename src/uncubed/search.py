@@ -26,15 +26,24 @@ class Worth(NamedTuple):
         variance: it is informative if its posterior variance is above this.
         width: √β of its upper bound,
         floor: which must reach this, the best lower bound, for the action to be able to be the best.
+        new: which of some actions, shape (n, d), are not among those that are not to be tried again; all unless given.
     """
 
     variance: float = -math.inf
     width: float = 0.0
     floor: float = -math.inf
+    new: Callable[[Array], NDArray[np.bool_]] | None = None
 
     def of(self, mean: Array, variance: Array) -> NDArray[np.bool_]:
-        """Which actions are."""
+        """Which actions are, new or not."""
         worth: NDArray[np.bool_] = (variance > self.variance) & (mean + self.width * np.sqrt(variance) >= self.floor)
+        return worth
+
+    def among(self, U: Array, posterior: Posterior) -> NDArray[np.bool_]:
+        """Which of these actions are."""
+        worth = self.of(*posterior)
+        if self.new is not None:
+            worth[worth] = self.new(U[worth])
         return worth
 
 
@@ -207,7 +216,7 @@ class _Task(NamedTuple):
 
     def starts(self, U: Array, n: int, posterior: Posterior) -> Array:
         """The best rows that are worth trying and admissible, spread out, at most n; may be none."""
-        scores, worth = self._scores(posterior), self.worth.of(*posterior)
+        scores, worth = self._scores(posterior), self.worth.among(U, posterior)
         U, scores = U[worth], scores[worth]
         while len(U):
             rows = spread(U, scores, n)
@@ -222,7 +231,7 @@ class _Task(NamedTuple):
         """The best row that is worth trying and admissible, if there is one."""
         posterior = self.belief.predict(U)
         scores = self._scores(posterior)
-        rows = np.flatnonzero(self.worth.of(*posterior))
+        rows = np.flatnonzero(self.worth.among(U, posterior))
         for k in rows[np.argsort(-scores[rows], kind="stable")]:
             if self._allows(U[k]):
                 return _selection(U[k], posterior, scores, k)

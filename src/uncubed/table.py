@@ -161,8 +161,9 @@ class _Task(NamedTuple):
         """Those of the rows that may be chosen and are worth it, and their scores."""
         if self.held is not None:
             rows = rows[self.held[rows]]
-        mean, variance = self.belief.predict(self.table.at(rows))
-        worth = self.worth.of(mean, variance)
+        U = self.table.at(rows)
+        mean, variance = posterior = self.belief.predict(U)
+        worth = self.worth.among(U, posterior)
         return rows[worth], self.acquisition.value(mean[worth], np.sqrt(variance[worth]), self.parameter)
 
     def admitted(self, rows: Rows, scores: Array) -> Iterator[tuple[float, int]]:

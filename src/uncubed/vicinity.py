@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
     Attributes:
         region: where.
-        unknown: the variance that must be unknown of a point there.
+        unknown: the variance of a point there must be more.
     """
 
     region: Region
@@ -72,7 +72,7 @@ class Vicinity:
         around = [Place(Region.around(best, away * scales))]
         if reach < WIDE or not isinstance(kernel, Rippled) or self._are_few(kernel, away, told):
             return around
-        middle = belief.dictionary[int(belief.explained_by(kernel.trend).argmax())]
+        middle = belief.dictionary[int(belief.explained_by(kernel.trend).argmax())]  # up to a factor, the trend's share
         unknown = _ANOTHER * kernel.share * kernel.variance
         return [Place(Region.around(middle, away * scales), unknown), *around]
 
@@ -81,7 +81,10 @@ class Vicinity:
         return float(np.exp(np.log(scales[self._firsts]).mean()))
 
     def _are_few(self, kernel: Rippled, away: float, told: int) -> bool:
-        """Whether a region has so few hills that some of as many random points would share one, as birthdays do."""
+        """Whether a region has so few hills that some of as many random points would share one, as birthdays do.
+
+        They are counted as if all parameters mattered and the cube had no end: a count too high costs a few looks.
+        """
         return len(self._firsts) * math.log(away / kernel.ratio) <= 2.0 * math.log(told)
 
 
