@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
     Attributes:
         region: where.
-        unknown: the variance of a point there must be more.
+        unknown: what the variance of a point there must exceed.
     """
 
     region: Region
