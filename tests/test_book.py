@@ -45,6 +45,20 @@ def test_a_suggestion_is_awaited_until_it_is_answered() -> None:
     assert (list(book.pending), book.told, book.evaluations, book.tried) == ([], 1, 2, 2)
 
 
+def test_an_action_is_awaited_as_often_as_it_is_out() -> None:
+    book = fresh()
+    for id in range(3):
+        book.ask(suggestion(id, HERE), enqueued=False)
+    assert not book.is_awaited(THERE)
+    tell(book, HERE, 1.0, 0)
+    fail(book, HERE, 1)
+    assert list(book.pending) == [2]
+    assert book.is_awaited(HERE)
+    book.await_no_more(2)
+    assert not book.is_awaited(HERE)
+    assert not book.pending
+
+
 def test_failures_wait_for_a_worst_value_and_then_count_as_it() -> None:
     book = fresh()
     fail(book, HERE)

@@ -207,3 +207,35 @@ def test_a_value_that_is_known_is_not_asked_for_again_and_the_search_ends(
     after = {opt.ask().decision.action.tobytes() for _ in range(min(left, 5))}
     assert len(after) == min(left, 5)
     assert not any(action.tobytes() in after for action in opt._model.history.all_rows())
+
+
+@pytest.mark.parametrize("cap", [12, 256])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_failed_is_not_tried_again_and_the_search_ends(seed: int, cap: int) -> None:
+    opt = Optimizer({"a": Int(0, 9), "b": Int(0, 9)}, seed=seed, max_model_order=cap)
+    failed: set[bytes] = set()
+    while opt.done is None:
+        suggestion = opt.ask()
+        a, b = suggestion.params["a"], suggestion.params["b"]
+        action = suggestion.decision.action.tobytes()
+        assert action not in failed
+        if (a + b) % 3:
+            failed.add(action)
+            opt.fail(suggestion, "crash")
+        else:
+            opt.tell(suggestion, scattered(a, b))
+    assert len(failed) > 30
+
+
+@pytest.mark.parametrize("seed", [12, 44])
+def test_while_it_is_awaited_a_value_of_an_exact_function_is_not_asked_for_again(seed: int) -> None:
+    opt, rng = Optimizer({"a": Int(0, 9), "b": Int(0, 4)}, seed=seed), np.random.default_rng(seed)
+    while opt.done is None:
+        suggestion = opt.ask()
+        if opt._model.exact:
+            same = [s for s in opt.pending.values() if s.params == suggestion.params]
+            assert same == [suggestion]
+        if len(out := list(opt.pending.values())) == 8:
+            one = out[int(rng.integers(8))]
+            opt.tell(one, -float((one.params["a"] - 3) ** 2 + (one.params["b"] - 2) ** 2))
+    assert opt._model.exact

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers import EXPECTED_GOT, NOT_NUMBERS
 from uncubed.acquisition import ExpectedImprovement, PureExploration, ThompsonSampling, UpperConfidenceBound
 from uncubed.budget import Budget
+from uncubed.candidates import Candidates
 from uncubed.dimensions import Bool, Categorical, Float, Int
 from uncubed.errors import InvalidInputError, UnknownDecisionError
 from uncubed.history import ENOUGH
@@ -513,6 +514,19 @@ def test_what_failed_before_anything_was_told_is_not_suggested_again() -> None:
         opt.fail(suggestion, "crash")
         asked.append(suggestion.decision.action.tobytes())
     assert len(set(asked)) == 4
+
+
+@pytest.mark.parametrize(
+    "space", [{"a": Int(0, 5), "b": Int(0, 5)}, Candidates(np.random.default_rng(0).random((36, 2)))]
+)
+def test_before_anything_was_told_what_failed_is_tried_again_when_all_has_failed(space: Any) -> None:
+    opt, asked = Optimizer(space, seed=0), []
+    for _ in range(40):
+        suggestion = opt.ask()
+        opt.fail(suggestion, "crash")
+        asked.append(suggestion.decision.action.tobytes())
+    assert len(set(asked[:36])) == 36
+    assert opt.done is None
 
 
 def test_failures_are_placed_by_values_told_at_once_too() -> None:

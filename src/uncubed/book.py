@@ -1,5 +1,6 @@
 """What was asked and told: suggestions that are out, failures, what is queued, and the model that learns from it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import final
@@ -27,6 +28,7 @@ class Book:
     def __init__(self, model: Model, sign: float) -> None:
         self.model, self.sign = model, sign
         self.pending: dict[int, Suggestion] = {}
+        self._awaited: Counter[bytes] = Counter()  # the actions of these
         self.queue: list[Array] = []
         self.failures: list[Failure] = []
         self.milestones: list[Milestone] = []
@@ -51,12 +53,11 @@ class Book:
 
     def is_awaited(self, action: Array) -> bool:
         """Whether a value is to come from there."""
-        return any((action == suggestion.decision.action).all() for suggestion in self.pending.values())
+        return self._awaited[action.tobytes()] > 0
 
     def was_tried(self, action: Array) -> bool:
         """Whether a value or a failure came from there, or is awaited."""
-        failed = any((action == other).all() for other in self._unplaced)
-        return failed or action in self.model.history or self.is_awaited(action)
+        return self.gave_no_value(action) or action in self.model.history or self.is_awaited(action)
 
     def gave_no_value(self, action: Array) -> bool:
         """Whether an evaluation there failed, and none gave a value."""
@@ -69,6 +70,11 @@ class Book:
         self.asked = suggestion.id + 1
         self.asked_again += suggestion.decision.action in self.model.history
         self.pending[suggestion.id] = suggestion
+        self._awaited[suggestion.decision.action.tobytes()] += 1
+
+    def await_no_more(self, id: int) -> None:
+        """The value of a suggestion came, or will not."""
+        self._awaited[self.pending.pop(id).decision.action.tobytes()] -= 1
 
     def tell(self, id: int | None, action: Array, value: float, noise: float | None, lesson: Lesson) -> None:
         """A value came."""
@@ -115,7 +121,7 @@ class Book:
 
     def _answered(self, id: int | None) -> None:
         if id is not None:
-            del self.pending[id]
+            self.await_no_more(id)
 
     def _learn(self, action: Array, value: float, noise: float | None, lesson: Lesson, **how: bool) -> None:
         (self.model.learn if self.learns else self.model.write_down)(action, value, noise, lesson, **how)

@@ -262,7 +262,7 @@ def _replay_one(event: Json, book: Book, space: Space | Candidates, rng: np.rand
     elif what == "enqueue":
         book.queue.append(decode_point(space, event))
     elif what == "cancel":
-        del book.pending[event["id"]]
+        book.await_no_more(event["id"])
     elif what == "tell_many":
         noises = np.array([math.nan if noise is None else noise for noise in event["noises"]], float)
         book.tell_many(decode_points(space, event), np.array(event["values"], float), noises)

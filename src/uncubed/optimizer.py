@@ -193,7 +193,8 @@ class Optimizer:
     def fail(self, what: Suggestion | Mapping[str, Any], reason: str) -> None:
         """Say that an evaluation gave no value: a crash, NaN, a time-out.
 
-        The model takes it for a value as bad as the worst told, so that the search stays away from there.
+        The model takes it for a value as bad as the worst told, so that the search stays away from there. There it is
+        tried again only when all else was; who means to try again cancels, or enqueues it.
         """
         self._fail(*self._resolve(what), str(reason))
 
@@ -201,7 +202,7 @@ class Optimizer:
         """Say that a value will not come, for no fault of the point: nothing is learned."""
         id, _ = self._resolve(check.kind("suggestion", suggestion, Suggestion))
         self._scribe.write(lambda: {"event": "cancel", "id": id})
-        del self._book.pending[suggestion.id]
+        self._book.await_no_more(suggestion.id)
         self._outlook.forget()
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
@@ -291,8 +292,8 @@ class Optimizer:
         """Why nothing more is to be tried; None while something is.
 
         On continuous and on large discrete spaces this is up to the search, which may miss a narrow peak. While
-        suggestions are pending it is about what more to ask, as if their values had come as expected. To look does not
-        change what is suggested next.
+        suggestions are pending it is about what more to ask, as if their values had come as expected. To look changes
+        nothing but this: it looks harder than `ask` does, and what only so is found is suggested next.
         """
         if self.most_evaluations is not None and self.evaluations >= self.most_evaluations:
             return f"{self.evaluations} evaluations were made"

@@ -84,7 +84,7 @@ class Outlook:
 
     def _repeats(self, found: Selection) -> bool:
         """Whether a point is being tried, or was and nothing is to be learned; noisy ones may be worth another look."""
-        if self._book.is_awaited(found.action):
+        if self._book.is_awaited(found.action) or self._book.gave_no_value(found.action):
             return True
         exact = self._proposer.is_known(found) or self._model.history.repeats_itself
         return exact and self._book.was_tried(found.action)

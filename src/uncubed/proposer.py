@@ -37,7 +37,7 @@ from uncubed.table import TableSearch
 from uncubed.threads import one_thread
 from uncubed.vicinity import Place, Vicinity
 
-_POOLS = 16  # in which a point that constraints allow is looked for
+_POOLS = 16  # in which a point that constraints allow, or one that is new, is looked for
 _NEAR = 32  # of the best points told, around which is searched
 _BOUND = UpperConfidenceBound()
 _OF_INCUMBENT = (ExpectedImprovement, MostProbableImprovement, ProbabilityOfImprovement)
@@ -242,7 +242,7 @@ class Proposer:
         find: Callable[[Worth], Selection | None],
         repeats: Callable[[Selection], bool],
     ) -> Selection | None:
-        """This, or if it is a repeat the best that is new; None if all that is worth it is known."""
+        """This, or if it is a repeat the best that is new; None if all that is worth it is spent."""
         if not (self.is_known(found) or repeats(found)):
             return found
         new, other = worth._replace(new=_new(repeats)), found
@@ -257,7 +257,13 @@ class Proposer:
             if not repeats(better):
                 return better if repeats(found) else found
             other = better
-        return None if self.is_known(found) and worth.variance > -math.inf else found
+        return None if self._is_spent(found) and worth.variance > -math.inf else found
+
+    def _is_spent(self, found: Selection) -> bool:
+        """Whether a repeat would show nothing new: it is known, or values come again as they were, or it failed."""
+        history = self.model.history
+        failed = found.action in history and math.isnan(history.mean_at(found.action))
+        return failed or history.repeats_itself or self.is_known(found)
 
     def _least_variance(self) -> float:
         belief = self.model.belief
