@@ -38,7 +38,7 @@ LAYERS = [
     ["_state"],
     ["journal", "rounds"],
     ["bandit", "model", "search"],
-    ["book", "table"],
+    ["book", "contenders", "table"],
     ["events", "proposer"],
     ["account", "outlook", "scribe"],
     ["optimizer"],

@@ -61,16 +61,6 @@ def test_the_width_is_that_of_a_finite_set_where_the_space_is_one() -> None:
     assert bound._parameter(16, np.random.default_rng(0)) == pytest.approx(p.width())
 
 
-def test_contenders_are_points_told_the_best_believed_first() -> None:
-    p = proposer(SQUARE)
-    rows, mean, variance = p.contenders()
-    assert (np.diff(mean) <= 0.0).all()
-    assert (variance >= 0.0).all()
-    assert all(row in p.model.history for row in rows)
-    p.model.tell(np.array([0.4, 1.0]), 50.0)
-    assert p.contenders().rows[0].tolist() == [0.4, 1.0]
-
-
 def noisy(u: Array, rng: np.random.Generator) -> float:
     return float(np.sin(4.0 * u[0]) + u[1] + 0.2 * rng.standard_normal())
 
@@ -246,12 +236,3 @@ def test_the_first_design_is_in_the_space_without_repeats_and_admissible() -> No
         assert len(np.unique(first, axis=0)) == len(first) > 0
         for u in first:
             assert space.encode(space.decode(u)).tolist() == u.tolist()
-
-
-def test_no_point_told_has_a_better_lower_bound_than_the_contenders() -> None:
-    p = proposer(SQUARE, told=150)
-    mean, variance = p.model.belief.predict(p.model.belief.dictionary)
-    known = p.contenders()
-    assert len(known.mean) < p.model.belief.distinct
-    assert float((mean - p.width() * np.sqrt(variance)).max()) <= p._floor() + 1e-9
-    assert known.mean[0] == pytest.approx(float(mean.max()))

@@ -26,6 +26,7 @@ from uncubed.beliefs.projected import LEAST_NOVELTY
 from uncubed.budget import Budget
 from uncubed.candidates import Candidates
 from uncubed.certificate import BOX_EVENTS
+from uncubed.contenders import NEAR, Contenders, contenders
 from uncubed.errors import InvalidInputError
 from uncubed.fit import Priors
 from uncubed.kernels import Kernel
@@ -34,21 +35,11 @@ from uncubed.region import Region
 from uncubed.search import Search, Worth
 from uncubed.space import Params, Space
 from uncubed.table import TableSearch
-from uncubed.threads import one_thread
 from uncubed.vicinity import Place, Vicinity
 
 _POOLS = 16  # in which a point that constraints allow, or one that is new, is looked for
-_NEAR = 32  # of the best points told, around which is searched
 _BOUND = UpperConfidenceBound()
 _OF_INCUMBENT = (ExpectedImprovement, MostProbableImprovement, ProbabilityOfImprovement)
-
-
-class Contenders(NamedTuple):
-    """Points told that may be the best, the best believed first, with their posterior."""
-
-    rows: Array
-    mean: Array
-    variance: Array
 
 
 class Bounds(NamedTuple):
@@ -229,11 +220,7 @@ class Proposer:
 
     def _floor(self) -> float:
         """The best lower bound known."""
-        return self._lower(self.contenders())
-
-    def _lower(self, known: Contenders) -> float:
-        lower = known.mean - self.width() * np.sqrt(known.variance)
-        return float(lower.max(initial=-math.inf))
+        return self.contenders().floor(self.width())
 
     def _instead(
         self,
@@ -308,29 +295,10 @@ class Proposer:
         return Bounds(X[k], float(mean[k] - reach[k]), float((mean + reach).max()), width)
 
     def contenders(self) -> Contenders:
-        """Points told that may be the best: those of the best values, and atoms believed to be good."""
+        """Points told that may be the best."""
         if self._known is None or self._known[0] != len(self.model.history):
-            self._known = len(self.model.history), self._contenders()
+            self._known = len(self.model.history), contenders(self.model, self.width())
         return self._known[1]
-
-    def _contenders(self) -> Contenders:
-        history, belief = self.model.history, self.model.belief
-        if not len(history):
-            return Contenders(np.empty((0, self.space.width)), np.empty(0), np.empty(0))
-        means = belief.atom_means()
-        likely = np.argsort(-means, kind="stable")[:_NEAR]
-        known = self._believed(np.vstack([history.best, belief.dictionary[likely]]))
-        # No lower bound is above its mean: an atom with a mean below the best one of these has none that counts.
-        more = means > self._lower(known)
-        more[likely] = False
-        return self._believed(np.vstack([known.rows, belief.dictionary[more]])) if more.any() else known
-
-    def _believed(self, rows: Array) -> Contenders:
-        rows, belief = _distinct(rows), self.model.belief
-        with one_thread(belief.distinct):
-            mean, variance = self.model.predict(rows)
-        order = np.argsort(-mean, kind="stable")
-        return Contenders(rows[order], mean[order], variance[order])
 
     def admissible(self, params: Params) -> bool:
         """Whether the constraints allow a point."""
@@ -389,7 +357,7 @@ class Proposer:
 
     def _around(self) -> dict[str, Any]:
         """Where a search looks closer, and what it may find."""
-        return {"near": self.contenders().rows[:_NEAR], "admissible": self._admissible}
+        return {"near": self.contenders().rows[:NEAR], "admissible": self._admissible}
 
     def _aim(self) -> Acquisition:
         """The acquisition; of improvement, that by one value where values are known to be noisy."""
@@ -421,13 +389,6 @@ class Proposer:
 def _new(repeats: Callable[[Selection], bool]) -> Callable[[Array], NDArray[np.bool_]]:
     """Which actions are no repeats, however much the model has forgotten of what was told there."""
     return lambda U: np.array([not repeats(Selection(u, math.nan, math.inf, math.nan, None)) for u in U], bool)
-
-
-def _distinct(rows: Array) -> Array:
-    """Each row once, in order: what `np.unique` gives, several times as fast for few."""
-    rows = rows[np.lexsort(rows.T[::-1])]
-    repeated = np.logical_and.reduce(rows[1:] == rows[:-1], axis=1)
-    return rows[np.append(True, ~repeated)] if np.count_nonzero(repeated) else rows
 
 
 class _Domain:
