@@ -36,3 +36,11 @@ def test_a_small_model_has_one_thread_and_gives_the_others_back(rows: int, insid
         with threads.one_thread(rows):
             assert blas_threads() == {inside}
         assert blas_threads() == {2}
+
+
+def test_where_there_is_one_thread_already_nothing_is_set() -> None:
+    limits = pytest.importorskip("threadpoolctl").threadpool_limits
+    with limits(2, user_api="blas"), threads.one_thread(10) as outer, threads.one_thread(10) as inner:
+        assert outer is not None
+        assert inner is None
+        assert blas_threads() == {1}

@@ -19,13 +19,14 @@ def _controller() -> Any:
         from threadpoolctl import ThreadpoolController
     except ImportError:
         return None
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
 def one_thread(rows: int) -> AbstractContextManager[Any]:
     """A context in which BLAS uses one thread if a model has few rows, and threadpoolctl is there."""
     controller = _controller() if rows < SMALL_MODEL else None
-    if controller is None:
+    # To set what is set already costs more than to ask.
+    if controller is None or all(library.num_threads == 1 for library in controller.lib_controllers):
         return nullcontext()
     limited: AbstractContextManager[Any] = controller.limit(limits=1, user_api="blas")
     return limited
